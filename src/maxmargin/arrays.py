@@ -1,0 +1,117 @@
+"""The one file that knows dense and sparse arrays apart (later: arrays on a device).
+
+Invariant: nothing here changes its input, and every function gives the same numbers for the same
+matrix however it is stored.
+"""
+
+import numpy as np
+from scipy import sparse
+
+# Above this many entries, a block of sparse rows is multiplied as sparse instead of as dense.
+DENSE_BLOCK_ENTRIES = 4_000_000
+
+
+def is_sparse(X):
+    return sparse.issparse(X)
+
+
+def n_rows(X):
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def n_bytes(X):
+    if is_sparse(X):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return X.nbytes
+
+
+def take(X, rows):
+    """The chosen rows of an array, a sparse matrix or a list."""
+    if hasattr(X, "shape"):
+        return X[rows]
+    if isinstance(rows, slice):
+        return X[rows]
+    return [X[i] for i in rows]
+
+
+def check_csr(X, name="X"):
+    """Refuse a CSR matrix whose indices would make compiled code read outside its arrays."""
+    indptr, indices, n_features = X.indptr, X.indices, X.shape[1]
+    if len(indptr) != X.shape[0] + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
+        raise ValueError(f"{name}: the sparse matrix has a row pointer that is not increasing.")
+    if len(X.data) != len(indices) or indptr[-1] > len(indices):
+        raise ValueError(
+            f"{name}: the sparse matrix has {len(X.data)} values, {len(indices)} column indices "
+            f"and a row pointer ending at {indptr[-1]}."
+        )
+    stored = indices[: indptr[-1]]
+    if stored.size and (stored.min() < 0 or stored.max() >= n_features):
+        bad = stored.min() if stored.min() < 0 else stored.max()
+        raise ValueError(
+            f"{name}: the sparse matrix has column index {bad}, outside 0..{n_features - 1}."
+        )
+
+
+def canonical_csr(X):
+    """CSR with sorted, unique column indices; the input is left as it was."""
+    X = sparse.csr_array(X)
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def dots(A, B, out=None):
+    """A @ B.T as a dense array, written to `out` when that is given."""
+    if is_sparse(A) and is_sparse(B):
+        if B.shape[0] * B.shape[1] <= DENSE_BLOCK_ENTRIES:
+            product = A @ B.toarray().T
+        else:
+            product = (A @ B.T).toarray()
+    elif is_sparse(B):
+        product = (B @ A.T).T
+    else:
+        product = A @ B.T if out is None or is_sparse(A) else np.dot(A, B.T, out=out)
+    if out is None:
+        return np.ascontiguousarray(product)
+    if product is not out:
+        out[...] = product
+    return out
+
+
+def squared_norms(X):
+    """|x|^2 of every row, summed in float64."""
+    if is_sparse(X):
+        squares = X.copy()
+        squares.data = squares.data.astype(np.float64) ** 2
+        return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def column_means(X):
+    return np.mean(X, axis=0, dtype=np.float64)
+
+
+def dense(X):
+    return X.toarray() if is_sparse(X) else X
+
+
+def blocks(n, size):
+    """Slices that cover range(n), each at most `size` long."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def variance(X, sample_weight=None):
+    """The variance of all entries of X, each row counted as often as its weight says."""
+    n, n_features = X.shape
+    if n == 0 or n_features == 0:
+        return 0.0
+    weights = np.full(n, 1.0 / n) if sample_weight is None else sample_weight / sample_weight.sum()
+    mean = float(weights @ np.asarray(X.mean(axis=1), dtype=np.float64).ravel())
+    if is_sparse(X):
+        return max(float(weights @ squared_norms(X)) / n_features - mean * mean, 0.0)
+    return sum(
+        float(weights[rows] @ squared_norms(X[rows].astype(np.float64) - mean)) / n_features
+        for rows in blocks(n, max(1, 1_000_000 // n_features))
+    )

@@ -1,0 +1,36 @@
+"""What an engine must be able to do: a handful of coarse operations, nothing more.
+
+An engine decides where arrays live and who does the heavy steps. Solvers never see tiles, threads
+or devices; they ask for the kernel matrix of a problem and for expansions of kernels over points.
+"""
+
+from typing import Protocol
+
+
+class KernelMatrix(Protocol):
+    """The kernel matrix of the training points, of which only parts ever exist."""
+
+    n: int
+    dtype: object
+
+    def block(self, rows):
+        """K[rows, rows], on the host."""
+
+    def subtract(self, gradient, rows, steps):
+        """gradient - K[:, rows] @ steps, as a new float64 array."""
+
+
+class Engine(Protocol):
+    """Where the work is done: engine="cpu" is `engines/cpu.py`.
+
+    An engine is a context manager: threads or streams live from `__enter__` to `__exit__`.
+    """
+
+    def kernel_matrix(self, kernel, X, dtype, cache_bytes) -> KernelMatrix:
+        """Bring the points in and get ready to evaluate rows."""
+
+    def expand(self, kernel, X, Z, coef, index=None):
+        """sum_i coef_i k(z_i, x) for every row x of X, in float64, in blocks.
+
+        `coef` has one column per function. `index` numbers the rows of Z in the training set.
+        """

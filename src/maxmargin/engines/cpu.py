@@ -1,0 +1,173 @@
+"""The cpu engine: tiles of the kernel matrix, dealt out to threads, never stored whole.
+
+A tile is a panel of rows times a stretch of columns, small enough to stay in a core's cache while
+its dot products (BLAS), its kernel values (one compiled pass) and its share of the gradient are
+made. Tiles do not depend on the number of threads, so neither does any result.
+"""
+
+from contextlib import ExitStack
+
+import numpy as np
+
+from maxmargin import arrays
+from maxmargin.compiled.rows import subtract_rows
+from maxmargin.compiled.tiles import gaussian_from_dots_32, gaussian_from_dots_64
+from maxmargin.engines.rows import NOT_STORED, RowCache
+from maxmargin.engines.threads import workers
+from maxmargin.errors import KernelError
+from maxmargin.kernels import Linear
+from maxmargin.kernels.pairs import Pairs, Points
+
+PANEL_ROWS = 256
+TILE_COLUMNS = 1024
+EXPAND_ROWS = 512
+
+
+class TilePairs(Pairs):
+    """Pairs whose first answer goes into a buffer that is already in the cache."""
+
+    def __init__(self, A, B, scratch=None):
+        super().__init__(A, B)
+        self._scratch = scratch
+
+    def _buffer(self):
+        shape = (len(self.A), len(self.B))
+        buffer, self._scratch = self._scratch, None
+        if buffer is None or buffer.size < shape[0] * shape[1]:
+            return np.empty(shape, dtype=self.A.dtype)
+        return buffer[: shape[0] * shape[1]].reshape(shape)
+
+    def dots(self):
+        return arrays.dots(self.A.numbers, self.B.numbers, out=self._buffer())
+
+    def gaussian(self, gamma):
+        tile = arrays.dots(self.A.centred, self.B.centred, out=self._buffer())
+        single = tile.dtype == np.float32
+        finish = gaussian_from_dots_32 if single else gaussian_from_dots_64
+        finish(tile, self.A.centred_squared_norms, self.B.centred_squared_norms, float(gamma))
+        if self.A is self.B:
+            np.fill_diagonal(tile, 1)
+        return tile
+
+
+class CPUKernelMatrix:
+    """Rows of K on demand, with a cache for those that are asked for again."""
+
+    def __init__(self, engine, kernel, X, dtype, cache_bytes):
+        self.kernel = kernel
+        self.dtype = np.dtype(dtype)
+        self.points = Points(X, dtype)
+        self.n = len(self.points)
+        self._engine = engine
+        self._cache_bytes = cache_bytes
+        self._tiles = None
+        self._cache = None
+
+    def block(self, rows):
+        points = self.points if len(rows) == self.n else self.points[rows]
+        if len(rows) <= PANEL_ROWS:
+            return _finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
+        block = np.empty((len(rows), len(rows)), dtype=self.dtype)
+        _warm_up(self.kernel, points)
+
+        def fill(panel):
+            values = self.kernel.formula(TilePairs(points[panel], points, block[panel].ravel()))
+            if values.base is not block:
+                block[panel] = values
+
+        self._engine.workers.map(fill, arrays.blocks(len(rows), PANEL_ROWS))
+        return _finite(block, self.kernel)
+
+    def subtract(self, gradient, rows, steps):
+        if self._tiles is None:
+            self._prepare_rows()
+        result = gradient.copy()
+        stored, fill = self._cache.ask(rows)
+        at_hand = stored != NOT_STORED
+        fresh = np.flatnonzero(~at_hand)
+        panels = [fresh[part] for part in arrays.blocks(len(fresh), PANEL_ROWS)]
+        panels = [(self.points[rows[p]], steps[p].astype(self.dtype), fill[p]) for p in panels]
+        for panel, _, _ in panels:
+            _warm_up(self.kernel, panel)
+        store, old_slots, old_steps = self._cache.store, stored[at_hand], steps[at_hand]
+
+        def update(tile):
+            columns, points = tile
+            part = result[columns]
+            subtract_rows(part, store, old_slots, old_steps, columns.start)
+            scratch = np.empty(PANEL_ROWS * TILE_COLUMNS, dtype=self.dtype)
+            for panel, panel_steps, slots in panels:
+                values = self.kernel.formula(TilePairs(panel, points, scratch))
+                part -= panel_steps @ values
+                keep = np.flatnonzero(slots != NOT_STORED)
+                store[slots[keep], columns] = values[keep]
+
+        self._engine.workers.map(update, self._tiles)
+        return _finite(result, self.kernel)
+
+    def _prepare_rows(self):
+        self._tiles = [(c, self.points[c]) for c in arrays.blocks(self.n, TILE_COLUMNS)]
+        for _, points in self._tiles:
+            _warm_up(self.kernel, points)
+        room = self._cache_bytes - self.points.n_bytes
+        self._cache = RowCache(self.n, self.n, self.dtype, room)
+
+
+class CPUEngine:
+    """NumPy's BLAS and compiled loops on the cores this process may use."""
+
+    def __init__(self, n_threads=None):
+        self.n_threads = n_threads
+        self._open = ExitStack()
+        self._workers = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._workers = None
+        self._open.close()
+
+    @property
+    def workers(self):
+        """Started by the first piece of work that is large enough to share."""
+        if self._workers is None:
+            self._workers = self._open.enter_context(workers(self.n_threads))
+        return self._workers
+
+    def kernel_matrix(self, kernel, X, dtype, cache_bytes):
+        return CPUKernelMatrix(self, kernel, X, dtype, cache_bytes)
+
+    def expand(self, kernel, X, Z, coef, index=None):
+        if isinstance(kernel, Linear):  # f(x) = w.x: the expansion collapses to one vector
+            return np.asarray(X @ (Z.T @ coef), dtype=np.float64)
+        centres = Points(Z, index=index)
+        result = np.zeros((arrays.n_rows(X), coef.shape[1]))
+        panels = [(centres[part], coef[part]) for part in arrays.blocks(len(centres), PANEL_ROWS)]
+        for panel, _ in panels:
+            _warm_up(kernel, panel)
+
+        def add(rows):
+            tile = Points(arrays.take(X, rows), centre_of=centres)
+            scratch = np.empty(PANEL_ROWS * EXPAND_ROWS)
+            for panel, weights in panels:
+                result[rows] += kernel.formula(TilePairs(tile, panel, scratch)) @ weights
+
+        tiles = arrays.blocks(len(result), EXPAND_ROWS)
+        if len(tiles) == 1:
+            add(tiles[0])
+        else:
+            self.workers.map(add, tiles)
+        return _finite(result, kernel)
+
+
+def _warm_up(kernel, points):
+    """Make the forms that the kernel needs now, once, and not in several threads at a time."""
+    one = points[:1]
+    kernel.formula(Pairs(one, one))
+
+
+def _finite(values, kernel):
+    if not np.all(np.isfinite(values)):
+        raise KernelError(f"kernel overflow: {kernel} is not finite on this data. Scale the data.")
+    return values

@@ -1,0 +1,31 @@
+"""Every exception and warning of the library, in one place.
+
+They derive from the built-in or scikit-learn class a caller already catches, so that replacing an
+import never changes which `except` clause is reached.
+"""
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = [
+    "ConvergenceWarning",
+    "KernelError",
+    "MercerWarning",
+    "NoFeatureMapError",
+    "NotSeparableError",
+]
+
+
+class NotSeparableError(ValueError):
+    """A hard margin was asked for and no separator exists."""
+
+
+class KernelError(ValueError):
+    """A kernel returned something that is not a finite matrix of the right shape."""
+
+
+class NoFeatureMapError(TypeError):
+    """The kernel's feature space has no finite explicit map."""
+
+
+class MercerWarning(UserWarning):
+    """The kernel is not positive semidefinite on the data: the dual problem is not concave."""

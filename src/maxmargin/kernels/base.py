@@ -1,0 +1,328 @@
+"""Kernel, and the algebra that makes new kernels out of old ones.
+
+A kernel writes two formulas: its value on pairs of points and its value on the diagonal. What the
+algebra builds (a*K, K1 + K2, K1*K2, K**p, f(x) K f(z), the normalised kernel) is written in terms
+of its parts in the same two formulas, and so is the explicit feature map where it is finite.
+Invariant: sums, products and positive multiples of positive semidefinite kernels stay so, and
+`positive_semidefinite` says True only where that is known.
+"""
+
+import numbers
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+
+from maxmargin import arrays
+from maxmargin.errors import KernelError, NoFeatureMapError
+from maxmargin.kernels.pairs import Pairs, Points, points_of
+
+
+class Kernel(BaseEstimator):
+    """A symmetric function k(x, z), positive semidefinite unless it says otherwise.
+
+    Call it on one set of points for the Gram matrix, on two for the matrix between them. Combine
+    kernels with `+`, `*`, `**`, a positive number, `conformal` and `normalised`. Parameters are
+    read and set as in scikit-learn, so `kernel__gamma` is a grid key.
+    """
+
+    #: True, False (declared indefinite) or None (not known).
+    positive_semidefinite: bool | None = True
+
+    __array_ufunc__ = None  # so that np.float64(2) * kernel asks the kernel
+
+    def formula(self, pairs):
+        """The matrix of k over `pairs`, as a new array."""
+        raise TypeError(f"{type(self).__name__} does not define its formula.")
+
+    def diagonal_formula(self, points):
+        """k(x, x) for every one of `points`."""
+        raise TypeError(f"{type(self).__name__} does not define its diagonal.")
+
+    def __call__(self, X, Z=None):
+        """The matrix k(x, z), in float64."""
+        self.check()
+        X, Z = _as_rows(X), None if Z is None else _as_rows(Z)
+        if Z is not None and arrays.is_sparse(X) != arrays.is_sparse(Z):
+            X, Z = arrays.dense(X), arrays.dense(Z)
+        pairs = Pairs(*points_of(X, Z))
+        return np.asarray(self.formula(pairs), dtype=np.float64)
+
+    def diagonal(self, X):
+        """k(x, x) for every row of X, in float64."""
+        self.check()
+        return np.asarray(self.diagonal_formula(Points(_as_rows(X))), dtype=np.float64)
+
+    def feature_map(self, X):
+        """phi(X) with phi(x).phi(z) = k(x, z), where a finite one exists."""
+        raise NoFeatureMapError(f"{self} has no finite feature map.")
+
+    def parts(self):
+        """The kernels this one is made of."""
+        return [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
+
+    def resolve(self, X, sample_weight=None):
+        """A copy in which every parameter that depends on the data has become a number."""
+        resolved = clone(self)
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Kernel):
+                resolved.set_params(**{name: value.resolve(X, sample_weight)})
+        return resolved
+
+    def check(self):
+        """Raise ValueError if a parameter has no meaning; composed kernels check their parts."""
+        for part in self.parts():
+            part.check()
+
+    def __add__(self, other):
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other):
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, other) if _is_number(other) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __pow__(self, degree):
+        return Power(self, degree)
+
+    def conformal(self, factor):
+        """The kernel f(x) k(x, z) f(z); `factor` maps an array of rows to one number each."""
+        return Conformal(self, factor)
+
+    def normalised(self):
+        """The kernel k(x, z) / sqrt(k(x, x) k(z, z)): the cosine in feature space."""
+        return Normalised(self)
+
+
+class Sum(Kernel):
+    """k1 + k2: the two feature maps side by side."""
+
+    def __init__(self, left, right):
+        self.left = left
+        self.right = right
+
+    @property
+    def positive_semidefinite(self):
+        return _all_known(self.left, self.right)
+
+    def formula(self, pairs):
+        return self.left.formula(pairs) + self.right.formula(pairs)
+
+    def diagonal_formula(self, points):
+        return self.left.diagonal_formula(points) + self.right.diagonal_formula(points)
+
+    def feature_map(self, X):
+        return _hstack(self.left.feature_map(X), self.right.feature_map(X))
+
+
+class Product(Kernel):
+    """k1 * k2: every product of a feature of the one with a feature of the other."""
+
+    def __init__(self, left, right):
+        self.left = left
+        self.right = right
+
+    @property
+    def positive_semidefinite(self):
+        return _all_known(self.left, self.right)
+
+    def formula(self, pairs):
+        return self.left.formula(pairs) * self.right.formula(pairs)
+
+    def diagonal_formula(self, points):
+        return self.left.diagonal_formula(points) * self.right.diagonal_formula(points)
+
+    def feature_map(self, X):
+        return _all_products(self.left.feature_map(X), self.right.feature_map(X))
+
+
+class Scaled(Kernel):
+    """a * k with a > 0: every feature times sqrt(a)."""
+
+    def __init__(self, kernel, factor):
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def positive_semidefinite(self):
+        return self.kernel.positive_semidefinite
+
+    def check(self):
+        check_number(self, "factor", self.factor, above=0.0)
+        self.kernel.check()
+
+    def formula(self, pairs):
+        return self.kernel.formula(pairs) * self.factor
+
+    def diagonal_formula(self, points):
+        return self.kernel.diagonal_formula(points) * self.factor
+
+    def feature_map(self, X):
+        return self.kernel.feature_map(X) * np.sqrt(self.factor)
+
+
+class Power(Kernel):
+    """k**p for a positive integer p: the p-fold product of k with itself."""
+
+    def __init__(self, kernel, degree):
+        self.kernel = kernel
+        self.degree = degree
+
+    @property
+    def positive_semidefinite(self):
+        return True if self.kernel.positive_semidefinite else None
+
+    def check(self):
+        check_whole_number(self, "degree", self.degree, at_least=1)
+        self.kernel.check()
+
+    def formula(self, pairs):
+        return integer_power(self.kernel.formula(pairs), self.degree)
+
+    def diagonal_formula(self, points):
+        return integer_power(self.kernel.diagonal_formula(points), self.degree)
+
+    def feature_map(self, X):
+        features = once = self.kernel.feature_map(X)
+        for _ in range(self.degree - 1):
+            features = _all_products(features, once)
+        return features
+
+
+class Conformal(Kernel):
+    """f(x) k(x, z) f(z): the feature map of k times f."""
+
+    def __init__(self, kernel, factor):
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def positive_semidefinite(self):
+        return self.kernel.positive_semidefinite
+
+    def formula(self, pairs):
+        values = self.kernel.formula(pairs) * self._factor_of(pairs.A)[:, None]
+        return values * self._factor_of(pairs.B)
+
+    def diagonal_formula(self, points):
+        return self.kernel.diagonal_formula(points) * self._factor_of(points) ** 2
+
+    def feature_map(self, X):
+        factor = self._factor_of(Points(X))
+        return sparse.diags_array(factor) @ self.kernel.feature_map(X)
+
+    def _factor_of(self, points):
+        factor = np.asarray(self.factor(points.X), dtype=points.dtype)
+        if factor.shape != (len(points),):
+            raise KernelError(
+                f"Conformal: factor must return one number per row ({len(points)}), "
+                f"got an array of shape {factor.shape}."
+            )
+        return factor
+
+
+class Normalised(Kernel):
+    """k(x, z) / sqrt(k(x, x) k(z, z)): feature vectors brought to length one.
+
+    A point whose feature vector is zero has no direction; it keeps the value 0 with every point.
+    """
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    @property
+    def positive_semidefinite(self):
+        return self.kernel.positive_semidefinite
+
+    def formula(self, pairs):
+        values = self.kernel.formula(pairs) / self._length_of(pairs.A)[:, None]
+        values /= self._length_of(pairs.B)
+        return values
+
+    def diagonal_formula(self, points):
+        return self.kernel.diagonal_formula(points) / self._length_of(points) ** 2
+
+    def feature_map(self, X):
+        return sparse.diags_array(1 / self._length_of(Points(X))) @ self.kernel.feature_map(X)
+
+    def _length_of(self, points):
+        squares = np.asarray(self.kernel.diagonal_formula(points), dtype=np.float64)
+        if np.any(squares < 0):
+            raise KernelError(f"Normalised: {self.kernel} is negative on the diagonal.")
+        return np.where(squares > 0, np.sqrt(squares), 1.0).astype(points.dtype)
+
+
+def integer_power(values, degree):
+    """values**degree by repeated squaring, which is exact for integers and avoids `pow`."""
+    result = None
+    while degree:
+        if degree & 1:
+            result = values.copy() if result is None else result * values
+        degree >>= 1
+        if degree:
+            values = values * values
+    return np.ones_like(values) if result is None else result
+
+
+def check_number(owner, name, value, above=None, at_least=None):
+    """Refuse a parameter that is not a finite real number in its range."""
+    wanted = "a number"
+    if above is not None:
+        wanted = f"a number above {above:g}"
+    elif at_least is not None:
+        wanted = f"a number of at least {at_least:g}"
+    fits = _is_number(value) and np.isfinite(value)
+    fits = fits and (above is None or value > above) and (at_least is None or value >= at_least)
+    if not fits:
+        raise ValueError(f"{type(owner).__name__}: {name} must be {wanted}, got {value!r}.")
+
+
+def check_whole_number(owner, name, value, at_least):
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    if not is_whole or value < at_least:
+        raise ValueError(
+            f"{type(owner).__name__}: {name} must be a whole number of at least {at_least}, "
+            f"got {value!r}."
+        )
+
+
+def _is_number(value):
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _as_rows(X):
+    if arrays.is_sparse(X):
+        return arrays.canonical_csr(X)
+    if isinstance(X, np.ndarray) or not _holds_numbers(X):
+        return X
+    return np.asarray(X, dtype=np.float64)
+
+
+def _holds_numbers(X):
+    """Whether a list is a list of rows of numbers, and not of strings or other objects."""
+    try:
+        np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _all_known(*kernels):
+    return True if all(kernel.positive_semidefinite for kernel in kernels) else None
+
+
+def _hstack(left, right):
+    if arrays.is_sparse(left) or arrays.is_sparse(right):
+        return sparse.hstack([left, right], format="csr")
+    return np.hstack([left, right])
+
+
+def _all_products(left, right):
+    """Row by row, every product of an entry of `left` with an entry of `right`."""
+    if arrays.is_sparse(left) or arrays.is_sparse(right):
+        left, right = sparse.csc_array(left), sparse.csc_array(right)
+        columns = [left[:, [k]].multiply(right) for k in range(left.shape[1])]
+        return sparse.hstack(columns, format="csr")
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)

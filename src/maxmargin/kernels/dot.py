@@ -1,0 +1,133 @@
+"""Kernels that are functions of the dot product x.z: linear, polynomial, sigmoid."""
+
+from collections import Counter
+from itertools import combinations_with_replacement
+from math import factorial, prod
+
+import numpy as np
+
+from maxmargin import arrays
+from maxmargin.kernels.base import Kernel, check_number, check_whole_number, integer_power
+from maxmargin.kernels.scale import check_gamma, resolved_gamma
+
+
+class Linear(Kernel):
+    """The dot product: k(x, z) = x.z.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def formula(self, pairs):
+        return pairs.dots()
+
+    def diagonal_formula(self, points):
+        return arrays.squared_norms(points.numbers).astype(points.dtype)
+
+    def feature_map(self, X):
+        return X
+
+
+class Polynomial(Kernel):
+    """k(x, z) = (gamma x.z + coef0)**degree.
+
+    Parameters
+    ----------
+    degree : int of at least 0, default=3
+    gamma : float above 0, "scale" or "auto", default=1.0
+    coef0 : float, default=0.0
+        Negative values are allowed, as in LIBSVM, but the kernel is then indefinite.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import Polynomial
+    >>> Polynomial(degree=2, coef0=1.0)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    def __init__(self, degree=3, gamma=1.0, coef0=0.0):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    @property
+    def positive_semidefinite(self):
+        return self.coef0 >= 0 or None
+
+    def check(self):
+        check_whole_number(self, "degree", self.degree, at_least=0)
+        check_gamma(self)
+        check_number(self, "coef0", self.coef0)
+
+    def resolve(self, X, sample_weight=None):
+        return resolved_gamma(self, X, sample_weight)
+
+    def formula(self, pairs):
+        return self._of_dots(pairs.dots())
+
+    def diagonal_formula(self, points):
+        return self._of_dots(arrays.squared_norms(points.numbers).astype(points.dtype))
+
+    def _of_dots(self, dots):
+        dots *= self.gamma
+        dots += self.coef0
+        return integer_power(dots, self.degree)
+
+    def feature_map(self, X):
+        """One feature per monomial of degree `degree` in (sqrt(gamma) x, sqrt(coef0)).
+
+        By the multinomial theorem its coefficient is the square root of the number of ways to
+        order its factors.
+        """
+        self.check()
+        if self.coef0 < 0:
+            return super().feature_map(X)
+        X = np.asarray(arrays.dense(X), dtype=np.float64)
+        columns = X * np.sqrt(self.gamma)
+        if self.coef0 > 0:
+            columns = np.column_stack([columns, np.full(len(X), np.sqrt(self.coef0))])
+        monomials = combinations_with_replacement(range(columns.shape[1]), self.degree)
+        return np.column_stack([_monomial(columns, factors) for factors in monomials])
+
+
+def _monomial(columns, factors):
+    orders = factorial(len(factors)) / prod(factorial(c) for c in Counter(factors).values())
+    return np.sqrt(orders) * np.prod(columns[:, list(factors)], axis=1)
+
+
+class Sigmoid(Kernel):
+    """k(x, z) = tanh(gamma x.z + coef0). Not positive semidefinite, and declared so.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import Sigmoid
+    >>> Sigmoid(gamma=0.5).positive_semidefinite
+    False
+    """
+
+    positive_semidefinite = False
+
+    def __init__(self, gamma=1.0, coef0=0.0):
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def check(self):
+        check_gamma(self)
+        check_number(self, "coef0", self.coef0)
+
+    def resolve(self, X, sample_weight=None):
+        return resolved_gamma(self, X, sample_weight)
+
+    def formula(self, pairs):
+        return self._of_dots(pairs.dots())
+
+    def diagonal_formula(self, points):
+        return self._of_dots(arrays.squared_norms(points.numbers).astype(points.dtype))
+
+    def _of_dots(self, dots):
+        dots *= self.gamma
+        dots += self.coef0
+        return np.tanh(dots, out=dots)

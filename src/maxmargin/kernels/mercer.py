@@ -1,0 +1,52 @@
+"""Mercer's condition on data: a Gram matrix must be symmetric and positive semidefinite."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+# Eigenvalues of a float64 matrix are known to a few times 1e-16 of the largest; a kernel whose
+# smallest one lies within this share of it is positive semidefinite as far as rounding can tell.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class MercerReport:
+    """What `mercer` found.
+
+    Attributes
+    ----------
+    smallest_eigenvalue, largest_eigenvalue : float
+    asymmetry : float
+        The largest |K_ij - K_ji|.
+    satisfied : bool
+        Symmetric and without a negative eigenvalue, up to rounding.
+    """
+
+    smallest_eigenvalue: float
+    largest_eigenvalue: float
+    asymmetry: float
+
+    @property
+    def satisfied(self):
+        scale = max(abs(self.smallest_eigenvalue), abs(self.largest_eigenvalue))
+        symmetric = self.asymmetry <= ROUNDING * scale
+        return bool(symmetric and self.smallest_eigenvalue >= -ROUNDING * scale)
+
+
+def mercer(kernel, X):
+    """Report the smallest eigenvalue of the Gram matrix of `kernel` on the rows of X.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import RBF, mercer
+    >>> mercer(RBF(), [[0.0], [1.0], [2.0]]).satisfied
+    True
+    """
+    K = kernel(X)
+    eigenvalues = linalg.eigvalsh((K + K.T) / 2)
+    return MercerReport(
+        smallest_eigenvalue=float(eigenvalues[0]),
+        largest_eigenvalue=float(eigenvalues[-1]),
+        asymmetry=float(np.max(np.abs(K - K.T))),
+    )

@@ -1,0 +1,147 @@
+"""Points and pairs of points: what a kernel formula is written in.
+
+`Points` holds rows in the forms the formulas need (as given, as numbers of the working precision,
+centred, with their squared norms), each made on first use and shared by every slice taken later.
+`Pairs` answers the questions a formula asks about two sets of points. An engine may hand a kernel
+a subclass of `Pairs` that answers faster; the formula does not notice.
+"""
+
+from copy import copy
+
+import numpy as np
+from sklearn.metrics.pairwise import manhattan_distances
+
+from maxmargin import arrays
+
+
+class Points:
+    """Rows of X, ready for kernel evaluation.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or list of shape (n, d)
+        The rows as the user gave them.
+    dtype : dtype
+        The precision in which dot products are formed.
+    index : array of int, optional
+        The row numbers in the training set, which is what a precomputed kernel looks up.
+    centre_of : Points, optional
+        Whose mean is subtracted before distances are formed (default: its own). Distances do not
+        change, but the rounding error of |x|^2 + |z|^2 - 2 x.z does: without it, data far from the
+        origin would lose every digit.
+    """
+
+    def __init__(self, X, dtype=np.float64, index=None, centre_of=None):
+        self.dtype = np.dtype(dtype)
+        self.centre_of = centre_of or self
+        self.index = np.arange(arrays.n_rows(X)) if index is None else index
+        self._whole, self._rows = None, None
+        self._forms = {"X": X}
+
+    def __len__(self):
+        return len(self.index)
+
+    def __getitem__(self, rows):
+        part = copy(self)
+        part.index = self.index[rows]
+        part._whole, part._rows = self, rows
+        part._forms = {}
+        return part
+
+    def _form(self, name, make=None):
+        """Made once for the whole set; a part takes its rows from the whole."""
+        if name not in self._forms:
+            whole = self._whole
+            self._forms[name] = make() if whole is None else arrays.take(
+                getattr(whole, name), self._rows
+            )
+        return self._forms[name]
+
+    @property
+    def X(self):
+        """The rows as they were given."""
+        return self._form("X")
+
+    @property
+    def numbers(self):
+        """The rows in the working precision."""
+        return self._form("numbers", lambda: self.X.astype(self.dtype, copy=False))
+
+    @property
+    def centred(self):
+        """The rows in the working precision, shifted so that the mean is the origin."""
+
+        def shifted():
+            if arrays.is_sparse(self.X):  # to shift it would be to fill it
+                return self.numbers
+            return _shifted(self.X, self.centre_of.mean, self.dtype)
+
+        return self._form("centred", shifted)
+
+    @property
+    def mean(self):
+        if "mean" not in self._forms:
+            self._forms["mean"] = arrays.column_means(self.X)
+        return self._forms["mean"]
+
+    @property
+    def centred_squared_norms(self):
+        def norms():
+            return arrays.squared_norms(self.centred).astype(self.dtype)
+
+        return self._form("centred_squared_norms", norms)
+
+    @property
+    def n_bytes(self):
+        """The memory that the forms take beside X itself."""
+        own = [form for form in self._forms.values() if form is not self._forms["X"]]
+        return sum(arrays.n_bytes(form) for form in own)
+
+
+def _shifted(X, centre, dtype):
+    shifted = np.empty(X.shape, dtype=dtype)
+    for rows in arrays.blocks(len(X), max(1, 1_000_000 // max(1, X.shape[1]))):
+        shifted[rows] = X[rows] - centre  # in float64, rounded once
+    return shifted
+
+
+class Pairs:
+    """All pairs of a point of `A` and a point of `B`, and what a kernel may ask about them.
+
+    Every method returns a new array that the caller may overwrite.
+    """
+
+    def __init__(self, A, B):
+        self.A = A
+        self.B = B
+
+    def dots(self):
+        """x.z for every pair."""
+        return arrays.dots(self.A.numbers, self.B.numbers)
+
+    def squared_distances(self):
+        """|x - z|^2 for every pair, never negative, exactly zero between a point and itself."""
+        distances = arrays.dots(self.A.centred, self.B.centred)
+        distances *= -2
+        distances += self.A.centred_squared_norms[:, None]
+        distances += self.B.centred_squared_norms
+        np.maximum(distances, 0, out=distances)
+        if self.A is self.B:
+            np.fill_diagonal(distances, 0)
+        return distances
+
+    def gaussian(self, gamma):
+        """exp(-gamma |x - z|^2) for every pair."""
+        values = self.squared_distances()
+        values *= -gamma
+        return np.exp(values, out=values)
+
+    def cityblock_distances(self):
+        """The sum of |x_k - z_k| over the features, for every pair."""
+        return manhattan_distances(self.A.X, self.B.X).astype(self.A.dtype, copy=False)
+
+
+def points_of(X, Z=None):
+    """Two sets of points with a common centre; the same object twice when Z is not given."""
+    A = Points(X)
+    return A, (A if Z is None else Points(Z, centre_of=A))

@@ -1,0 +1,37 @@
+"""gamma, the width parameter that several kernels share, and its two names that depend on data."""
+
+from sklearn.base import clone
+
+from maxmargin import arrays
+from maxmargin.kernels.base import check_number
+
+NAMED_GAMMAS = ("scale", "auto")
+
+
+def check_gamma(kernel):
+    if isinstance(kernel.gamma, str):
+        name = type(kernel).__name__
+        if kernel.gamma in NAMED_GAMMAS:
+            raise ValueError(
+                f"{name}: gamma={kernel.gamma!r} is a number only once there is data; "
+                "call kernel.resolve(X) first, or give a number."
+            )
+        raise ValueError(
+            f"{name}: gamma must be a number above 0, 'scale' or 'auto', got {kernel.gamma!r}."
+        )
+    # Zero makes the kernel constant: of no use, but scikit-learn accepts it.
+    check_number(kernel, "gamma", kernel.gamma, at_least=0.0)
+
+
+def resolved_gamma(kernel, X, sample_weight=None):
+    """A copy of `kernel` whose gamma is a number.
+
+    "auto" is 1 / d and "scale" is 1 / (d Var(X)). The variance counts every row by its weight:
+    only then does a weight of two equal the row twice.
+    """
+    gamma = kernel.gamma
+    if isinstance(gamma, str) and gamma in NAMED_GAMMAS:
+        n_features = max(1, X.shape[1])
+        spread = arrays.variance(X, sample_weight) if gamma == "scale" else 1.0
+        gamma = 1.0 / (n_features * spread) if spread > 0 else 1.0
+    return clone(kernel).set_params(gamma=gamma)

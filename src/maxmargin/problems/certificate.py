@@ -1,0 +1,222 @@
+"""The certificate: a proof that a solution is optimal, made from the data alone.
+
+Weak duality bounds the dual by the primal. For any coefficients c with f = Kc and any biases b_h,
+
+    primal = 1/2 c'Kc + sum_h b_h totals[h]
+             + sum_i max over v in [lower_i, upper_i] of ( v (p_i - f_i - b_h(i)) - epsilon_i |v| )
+
+is at least the dual optimum (for C-SVC the last sum is the hinge loss times C, for regression the
+epsilon-insensitive loss times C). So primal - dual bounds how far the solution is from the best
+one, whoever produced it. f is recomputed here in float64; nothing is taken from the solver.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin import arrays
+from maxmargin.kernels.pairs import Pairs, Points
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How close to optimal a fitted SVM is.
+
+    Attributes
+    ----------
+    primal_objective, dual_objective : float
+        For C-SVC 1/2 |w|^2 + sum C_i xi_i, and sum alpha - 1/2 alpha'Q alpha.
+    duality_gap : float
+        primal - dual; the objective is at most this far from its optimum.
+    relative_gap : float
+        The gap divided by the larger of the two objectives' sizes.
+    stationarity : float
+        dL/db: the largest |sum of c over a group - its total|. (dL/dw = 0 holds by construction,
+        because w is defined by the coefficients.)
+    primal_feasibility : float
+        How far the slacks are from allowing the margins found (zero for finite C, where the slack
+        is the loss itself; for a hard margin the largest shortfall of a margin).
+    dual_feasibility : float
+        How far the coefficients leave their box.
+    complementary_slackness : float
+        Over points with alpha > 0: how far beyond the margin (inside the tube) one lies.
+    slack_complementarity : float
+        Over points with alpha < C: the largest slack, which ought to be zero.
+    kkt_violation : float
+        The largest of the five.
+    n_zero, n_free, n_bound : int
+        Points with alpha = 0, 0 < alpha < C, alpha = C.
+    tol : float
+        What `optimal` compares with.
+    optimal : bool
+        Every condition holds within tol.
+    recomputed : bool
+        False only for a fit that was interrupted: then f is the solver's own.
+    parts : tuple of Certificate
+        For several classes, one per binary problem; the numbers above report the worst.
+    """
+
+    primal_objective: float
+    dual_objective: float
+    stationarity: float
+    primal_feasibility: float
+    dual_feasibility: float
+    complementary_slackness: float
+    slack_complementarity: float
+    n_zero: int
+    n_free: int
+    n_bound: int
+    tol: float
+    recomputed: bool = True
+    parts: tuple["Certificate", ...] = field(default=(), repr=False)
+
+    @property
+    def duality_gap(self):
+        if self.parts:
+            return max(part.duality_gap for part in self.parts)
+        return self.primal_objective - self.dual_objective
+
+    @property
+    def relative_gap(self):
+        if self.parts:
+            return max(part.relative_gap for part in self.parts)
+        size = max(abs(self.primal_objective), abs(self.dual_objective))
+        return self.duality_gap / size if size > 0 else 0.0
+
+    @property
+    def conditions(self):
+        """The five KKT conditions and the largest violation of each."""
+        names = (
+            "stationarity",
+            "primal_feasibility",
+            "dual_feasibility",
+            "complementary_slackness",
+            "slack_complementarity",
+        )
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def kkt_violation(self):
+        return max(self.conditions.values())
+
+    @property
+    def optimal(self):
+        return bool(self.kkt_violation <= self.tol)
+
+    def __repr__(self):
+        verdict = "optimal" if self.optimal else "NOT optimal"
+        source = "" if self.recomputed else ", not recomputed (interrupted)"
+        lines = [
+            f"Certificate: {verdict} within tol={self.tol:g}{source}",
+            f"  primal objective  {self.primal_objective:.10g}",
+            f"  dual objective    {self.dual_objective:.10g}",
+            f"  duality gap       {self.duality_gap:.3g}  (relative {self.relative_gap:.3g})",
+            f"  KKT violation     {self.kkt_violation:.3g}",
+        ]
+        lines += [f"    {k.replace('_', ' '):<24}{v:.3g}" for k, v in self.conditions.items()]
+        lines.append(f"  points            {self.n_zero} zero, {self.n_free} free, "
+                     f"{self.n_bound} at the bound")
+        if self.parts:
+            lines.append(f"  binary problems   {len(self.parts)}; objectives and points are sums, "
+                         "gap and violations the worst")
+        return "\n".join(lines)
+
+
+def certify(problem, coef, bias, tol, expansion=None, recomputed=True):
+    """Certify coefficients and biases for a dual problem.
+
+    Parameters
+    ----------
+    problem : DualProblem
+    coef : array of shape (n,)
+    bias : array of shape (number of groups,)
+    tol : float
+    expansion : array of shape (n,), optional
+        f = Kc in float64, when an engine has computed it from the data. Computed here otherwise.
+    """
+    if expansion is None:
+        support = np.flatnonzero(coef)
+        expansion = _expansion(problem, support, coef[support])
+    residual = problem.linear - expansion - bias[problem.groups]
+    size = np.abs(coef)
+    hard = np.any(np.isinf(problem.upper) | np.isinf(problem.lower))
+    at_bound = (size > 0) & ((coef <= problem.lower) | (coef >= problem.upper))
+    outward, inward = _gains(problem, coef, residual)
+    shortfall = _positive_max(outward[~at_bound])
+    return Certificate(
+        primal_objective=_primal(problem, coef, bias, expansion, residual, hard),
+        dual_objective=problem.objective(coef, expansion),
+        stationarity=_imbalance(problem, coef),
+        primal_feasibility=shortfall if hard else 0.0,
+        dual_feasibility=max(
+            _positive_max(coef - problem.upper), _positive_max(problem.lower - coef)
+        ),
+        complementary_slackness=_positive_max(inward[size > 0]),
+        slack_complementarity=0.0 if hard else shortfall,
+        n_zero=int(np.sum(size == 0)),
+        n_free=int(np.sum((size > 0) & ~at_bound)),
+        n_bound=int(np.sum(at_bound)),
+        tol=float(tol),
+        recomputed=recomputed,
+    )
+
+
+def combine(parts):
+    """One certificate for several binary problems: sums of the objectives, the worst of the rest."""
+    if len(parts) == 1:
+        return parts[0]
+    worst = {name: max(part.conditions[name] for part in parts) for name in parts[0].conditions}
+    totals = ("primal_objective", "dual_objective", "n_zero", "n_free", "n_bound")
+    sums = {name: sum(getattr(part, name) for part in parts) for name in totals}
+    return Certificate(
+        **worst,
+        **sums,
+        tol=parts[0].tol,
+        recomputed=all(part.recomputed for part in parts),
+        parts=tuple(parts),
+    )
+
+
+def _gains(problem, coef, residual):
+    """What the objective would gain per unit if |c_i| grew, and if it shrank.
+
+    At a zero both signs are open to c_i as far as its box reaches, and growing is what counts.
+    """
+    can_rise, can_fall = problem.upper > 0, problem.lower < 0
+    if_positive = residual - problem.epsilon
+    if_negative = -residual - problem.epsilon
+    nowhere = -np.inf
+    at_zero = np.maximum(
+        np.where(can_rise, if_positive, nowhere), np.where(can_fall, if_negative, nowhere)
+    )
+    outward = np.where(coef > 0, if_positive, np.where(coef < 0, if_negative, at_zero))
+    return outward, -outward
+
+
+def _primal(problem, coef, bias, expansion, residual, hard):
+    square = float(coef @ expansion)
+    if hard:
+        # Shrink the separator's margins to the smallest: that one satisfies every constraint.
+        margin = np.min(np.where(problem.upper > 0, 1.0, -1.0) * (problem.linear - residual))
+        return 0.5 * square / margin**2 if margin > 0 else np.inf
+    gain_up = np.maximum(residual - problem.epsilon, 0.0) * problem.upper
+    gain_down = np.maximum(-residual - problem.epsilon, 0.0) * -problem.lower
+    loss = np.maximum(gain_up, gain_down).sum()
+    return float(0.5 * square + bias @ problem.totals + loss)
+
+
+def _imbalance(problem, coef):
+    sums = np.bincount(problem.groups, weights=coef, minlength=problem.n_groups)
+    return float(np.max(np.abs(sums - problem.totals)))
+
+
+def _positive_max(values):
+    return float(np.max(values, initial=0.0))
+
+
+def _expansion(problem, support, coef):
+    points = Points(problem.X)
+    expansion = np.empty(problem.n)
+    for rows in arrays.blocks(problem.n, max(1, 4_000_000 // max(1, len(support)))):
+        expansion[rows] = problem.kernel.formula(Pairs(points[rows], points[support])) @ coef
+    return expansion

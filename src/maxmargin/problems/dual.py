@@ -1,0 +1,83 @@
+"""The dual problem: the one quadratic programme behind every SVM.
+
+In signed variables c (for a classifier c_i = y_i alpha_i), every formulation is
+
+    maximise    p.c - sum_i epsilon_i |c_i| - 1/2 c'Kc
+    subject to  lower <= c <= upper,   sum of c over group h = totals[h],
+
+and differs only in p, epsilon, the bounds and the groups (`problems/reductions.py`). Signs inside
+the variables keep y out of the matrix: K is the plain kernel matrix, shared by all of them.
+Each group has its own multiplier, the bias b_h; with one group it is the intercept of the model.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class DualProblem:
+    """The dual quadratic programme of one SVM.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With every parameter a number.
+    X : array or sparse matrix of shape (n, d)
+    linear : array of shape (n,)
+        p, the linear term.
+    lower, upper : arrays of shape (n,)
+        With lower <= 0 <= upper.
+    epsilon : array of shape (n,)
+        The price of |c_i|: the half-width of the tube in regression, zero elsewhere.
+    groups : array of int of shape (n,)
+        Which equality constraint a variable belongs to.
+    totals : array of shape (number of groups,)
+        The sum of each group.
+    start : array of shape (n,)
+        A feasible point.
+    """
+
+    kernel: object
+    X: object
+    linear: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    epsilon: np.ndarray
+    groups: np.ndarray
+    totals: np.ndarray
+    start: np.ndarray = field(repr=False)
+
+    @property
+    def n(self):
+        return len(self.linear)
+
+    @property
+    def n_groups(self):
+        return len(self.totals)
+
+    def objective(self, coef, expansion):
+        """The dual objective, given the expansion f = Kc."""
+        return float(coef @ self.linear - self.epsilon @ np.abs(coef) - 0.5 * coef @ expansion)
+
+    def nearest_feasible(self, coef):
+        """Bring any vector into the feasible set: clip to the box, then mend each group's sum.
+
+        What is missing is taken from the variables in proportion to the room they have, so that a
+        solution of a slightly different problem stays close to itself.
+        """
+        coef = np.clip(coef, self.lower, self.upper)
+        for group, total in enumerate(self.totals):
+            members = np.flatnonzero(self.groups == group)
+            missing = total - coef[members].sum()
+            bound = self.upper if missing > 0 else self.lower
+            # To shrink towards zero comes first: it never needs a new support vector.
+            towards_zero = np.where(np.sign(coef[members]) == -np.sign(missing), -coef[members], 0)
+            outward = bound[members] - coef[members] - towards_zero
+            for room in (towards_zero, outward):
+                available = abs(room.sum())
+                if missing != 0 and available > 0:
+                    share = min(1.0, abs(missing) / available)
+                    coef[members] += share * room
+                    missing = total - coef[members].sum()
+        return np.clip(coef, self.lower, self.upper)

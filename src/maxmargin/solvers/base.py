@@ -1,0 +1,134 @@
+"""What every solver takes and hands back: Solution, Progress, and the Budget it must respect."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+
+@dataclass
+class Solution:
+    """A feasible point of a dual problem and how the solver came to it.
+
+    Attributes
+    ----------
+    coef : array of shape (n,)
+        The signed variables c.
+    bias : array of shape (number of groups,)
+    expansion : array of shape (n,)
+        f = Kc as the solver knows it; recomputed in float64 when `recomputed`.
+    n_iter : int
+        Pairs of variables moved.
+    violation : float
+        How much the most violating pair could still gain per unit; converged when below tol.
+    stopped : str
+        "converged", "max_iter", "max_time", "callback", "stalled" or "interrupted".
+    """
+
+    coef: np.ndarray
+    bias: np.ndarray
+    expansion: np.ndarray
+    n_iter: int
+    violation: float
+    stopped: str
+    recomputed: bool
+
+    @property
+    def converged(self):
+        return self.stopped == "converged"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after every slice of work.
+
+    Attributes
+    ----------
+    n_iter : int
+        Pairs moved so far in this binary problem.
+    violation, tol : float
+        The solver stops when the violation falls below tol.
+    objective : float
+        The dual objective, which never falls.
+    n_support : int
+    seconds : float
+        Since the fit began.
+    problem, n_problems : int
+        Which of the binary problems of a multi-class fit this is (from 0), and of how many.
+    """
+
+    n_iter: int
+    violation: float
+    tol: float
+    objective: float
+    n_support: int
+    seconds: float
+    problem: int = 0
+    n_problems: int = 1
+
+
+@dataclass
+class Budget:
+    """The limits of a fit, and whom to tell about its progress.
+
+    A callback that returns True ends the fit, which keeps the model so far.
+    """
+
+    max_iter: int
+    max_time: float | None = None
+    callbacks: Sequence[Callable] = ()
+    problem: int = 0
+    n_problems: int = 1
+    began: float = field(default_factory=perf_counter)
+    deadline: float = np.inf
+
+    def __post_init__(self):
+        if self.max_time is not None:
+            self.deadline = self.began + self.max_time
+
+    def share(self, problem, n_problems):
+        """The budget of one of several problems: an equal share of the time that is left."""
+        now = perf_counter()
+        left = self.deadline - now
+        part = Budget(self.max_iter, None, self.callbacks, problem, n_problems, self.began)
+        part.deadline = now + left / (n_problems - problem)
+        return part
+
+    def out_of_time(self, still_needed=0.0):
+        return perf_counter() + still_needed >= self.deadline
+
+    def report(self, **figures):
+        """Tell the callbacks; True when one of them asks to stop."""
+        if not self.callbacks:
+            return False
+        progress = Progress(
+            **figures,
+            seconds=perf_counter() - self.began,
+            problem=self.problem,
+            n_problems=self.n_problems,
+        )
+        return any([bool(callback(progress)) for callback in self.callbacks])
+
+
+def biases(problem, gradient, up, low):
+    """The multiplier b_h of each group.
+
+    All free points agree on it at the optimum, so it is their mean, which is stable; without a
+    free point it is the middle of the interval that the others leave open.
+    """
+    open_above, open_below = np.abs(up) < 1e100, np.abs(low) < 1e100
+    result = np.zeros(problem.n_groups)
+    for group in range(problem.n_groups):
+        member = problem.groups == group
+        free = member & open_above & open_below & (up == low)
+        if np.any(free):
+            result[group] = np.mean(gradient[free] + up[free])
+            continue
+        ends = []
+        if np.any(member & open_above):
+            ends.append(np.max((gradient + up)[member & open_above]))
+        if np.any(member & open_below):
+            ends.append(np.min((gradient + low)[member & open_below]))
+        result[group] = np.mean(ends) if ends else 0.0
+    return result

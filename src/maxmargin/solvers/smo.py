@@ -1,0 +1,305 @@
+"""Block SMO, the fast solver behind every SVM.
+
+SMO moves two variables at a time, which is cheap, but needs a row of the kernel matrix for each,
+which is not. So it works on a block of a thousand variables or more at once:
+
+    choose    the most violating variables, beside the free ones of the last block
+    solve     the problem restricted to them, by SMO on their small kernel matrix
+    subtract  the rows of those that moved from the gradient of all n variables
+
+until no pair violates the optimality conditions by more than tol. Rows are computed in float32
+and the gradient is kept in float64. At the end the gradient is computed anew from the data, in
+float64; if the violation then exceeds tol the work goes on from there with rows in float64.
+A problem small enough to hold its whole kernel matrix is one block and never leaves `solve`.
+
+Every call into compiled code returns within about a tenth of a second, which is what makes Ctrl-C,
+time limits and progress possible.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from maxmargin import arrays
+from maxmargin.compiled import smo as compiled
+from maxmargin.solvers.base import Solution, biases
+
+WHOLE = 2048  # up to this many points, the whole problem is one block
+SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
+BLOCK_SHARE = 1 / 3  # of the cache's memory, at most, for the matrix of a block
+INNER_TOL = 0.1  # solve a block to this share of the violation it began with
+SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
+SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
+NO_GAIN = 1e-15  # a relative gain of the objective that is rounding and nothing else
+PATIENCE = 3  # rounds without gain before the solver gives up
+TIGHT_TOL = 1e-10  # where small problems go on to after tol,
+TIGHT_WORK = 4_000_000  # for as many steps times variables, or as many steps as tol took
+FREE = 0.5 * compiled.FORBIDDEN
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where the solver stands. Replaced as a whole, so that Ctrl-C never finds half a step."""
+
+    coef: np.ndarray  # feasible
+    gradient: np.ndarray  # g = p - Kc
+    up: np.ndarray  # what is added to g for a rise, and whether there can be one
+    low: np.ndarray
+    exact: bool  # whether g has just been computed from the data, in float64
+
+    def is_free(self):
+        return (self.up > -FREE) & (self.low < FREE)
+
+    def after(self, block, gradient):
+        coef, up, low = self.coef.copy(), self.up.copy(), self.low.copy()
+        coef[block.order], up[block.order], low[block.order] = block.coef, block.up, block.low
+        return _State(coef, gradient, up, low, exact=False)
+
+
+class SMO:
+    """Block sequential minimal optimisation.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when no pair of variables violates optimality by more.
+    cache_bytes : int
+        The memory for kernel rows, for a block and for the points in working precision.
+    """
+
+    def __init__(self, tol=1e-3, cache_bytes=200 << 20):
+        self.tol = tol
+        self.cache_bytes = int(cache_bytes)
+
+    def solve(self, problem, engine, budget, start=None):
+        """Lower the problem until it is optimal within tol, or the budget is spent."""
+        run = _Run(problem, engine, budget, self.tol, self.cache_bytes, start)
+        fits_whole = problem.n <= WHOLE and 8 * problem.n**2 <= self.cache_bytes
+        try:
+            stopped = run.whole() if fits_whole else run.by_blocks()
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        return run.solution(stopped)
+
+
+class _Run:
+    """One run of the solver on one problem."""
+
+    def __init__(self, problem, engine, budget, tol, cache_bytes, start):
+        self.problem = problem
+        self.engine = engine
+        self.budget = budget
+        self.tol = tol
+        self.cache_bytes = cache_bytes
+        self.n_iter = 0
+        self.violation = np.inf
+        self.seconds_per_entry = 0.0
+        self.compute_state(problem.start if start is None else problem.nearest_feasible(start))
+
+    def compute_state(self, coef):
+        """The state at `coef`, its gradient computed from the data in float64."""
+        problem = self.problem
+        gradient = problem.linear.copy()
+        support = np.flatnonzero(coef)
+        if len(support):
+            Z = arrays.take(problem.X, support)
+            terms = coef[support][:, None]
+            gradient -= self.engine.expand(problem.kernel, problem.X, Z, terms, support)[:, 0]
+        up, low = np.empty(problem.n), np.empty(problem.n)
+        compiled.fill_offsets(coef, problem.lower, problem.upper, problem.epsilon, up, low)
+        self.state = _State(coef, gradient, up, low, exact=True)
+        self.objective = problem.objective(coef, problem.linear - gradient)
+
+    def solution(self, stopped):
+        problem, state = self.problem, self.state
+        return Solution(
+            coef=state.coef,
+            bias=biases(problem, state.gradient, state.up, state.low),
+            expansion=problem.linear - state.gradient,
+            recomputed=state.exact,
+            n_iter=self.n_iter,
+            violation=float(self.violation),
+            stopped=stopped,
+        )
+
+    # The whole problem as one block.
+
+    def whole(self):
+        problem = self.problem
+        matrix = self.engine.kernel_matrix(problem.kernel, problem.X, np.float64, self.cache_bytes)
+        order = np.argsort(problem.groups, kind="stable")
+        block = _Block(problem, self.state, matrix.block(order), order)
+        try:
+            stopped = self.solve_block(block, self.tol, self.budget.max_iter)
+            if stopped == "converged":
+                # Steps on a small matrix cost next to nothing: spend some on an answer that is
+                # the same, to many digits, for every way of writing down the same problem.
+                extra = self.n_iter + max(self.n_iter, TIGHT_WORK // problem.n)
+                tight = min(self.tol, TIGHT_TOL)
+                self.solve_block(block, tight, min(extra, self.budget.max_iter))
+        finally:
+            gradient = np.empty(problem.n)
+            gradient[order] = block.gradient
+            self.state = self.state.after(block, gradient)
+        return stopped
+
+    def solve_block(self, block, stop, max_iter):
+        """Run the inner solver slice by slice until `stop`, a limit, or nothing moves any more."""
+        idle = 0
+        while True:
+            room = min(max_iter - self.n_iter, max(1, SLICE // block.size))
+            steps, violation, gained = block.run(stop, room)
+            self.n_iter += steps
+            self.objective += gained
+            if violation <= stop:
+                self.violation = violation
+                return "converged"
+            if self.n_iter >= max_iter:
+                self.violation = violation
+                return "max_iter"
+            idle = idle + 1 if gained <= NO_GAIN * abs(self.objective) else 0
+            if idle >= PATIENCE:
+                return "stalled"
+            if self.report(violation, np.count_nonzero(block.coef)):
+                return "callback"
+            if self.budget.out_of_time():
+                return "max_time"
+
+    def report(self, violation, n_support):
+        return self.budget.report(
+            n_iter=self.n_iter,
+            violation=float(violation),
+            tol=self.tol,
+            objective=float(self.objective),
+            n_support=int(n_support),
+        )
+
+    # Many blocks.
+
+    def by_blocks(self):
+        for dtype in (np.float32, np.float64):
+            stopped = self.rounds(dtype)
+            if stopped not in ("converged", "stalled"):
+                return stopped
+            if not self.state.exact:
+                self.compute_state(self.state.coef)
+            self.violation = self.measure()[0]
+            if self.violation <= self.tol:
+                return "converged"
+        return "stalled"
+
+    def rounds(self, dtype):
+        """Rounds of choose, solve, subtract until the violation is safely below tol."""
+        matrix = self.engine.kernel_matrix(
+            self.problem.kernel, self.problem.X, dtype, self.cache_bytes
+        )
+        goal = SAFETY * self.tol
+        chosen = np.empty(0, dtype=np.int64)
+        idle = 0
+        while True:
+            self.violation, tops, bottoms = self.measure()
+            if self.violation <= goal:
+                return "converged"
+            if self.report(self.violation, np.count_nonzero(self.state.coef)):
+                return "callback"
+            if self.budget.out_of_time(self.seconds_to_certify()):
+                return "max_time"
+            before = self.objective
+            chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
+            block = _Block(self.problem, self.state, matrix.block(chosen), chosen)
+            stop = max(0.5 * goal, INNER_TOL * self.violation)
+            stopped = self.solve_block(block, stop, self.budget.max_iter)
+            self.subtract(matrix, block)
+            if stopped in ("max_iter", "max_time", "callback"):
+                return stopped
+            idle = idle + 1 if self.objective - before <= NO_GAIN * abs(self.objective) else 0
+            if idle >= PATIENCE:
+                return "stalled"
+
+    def measure(self):
+        """The violation, and per group the best rise and the cheapest fall."""
+        state, problem = self.state, self.problem
+        rise, fall = state.gradient + state.up, state.gradient + state.low
+        if problem.n_groups == 1:
+            tops, bottoms = np.array([rise.max()]), np.array([fall.min()])
+        else:
+            members = [problem.groups == group for group in range(problem.n_groups)]
+            tops = np.array([rise[member].max(initial=-FREE) for member in members])
+            bottoms = np.array([fall[member].min(initial=FREE) for member in members])
+        return float(np.max(tops - bottoms)), tops, bottoms
+
+    def block_size(self, dtype):
+        """Room for all free points and some more: when they do not fit, progress is very slow."""
+        wanted = 1.25 * np.count_nonzero(self.state.is_free())
+        affordable = np.sqrt(BLOCK_SHARE * self.cache_bytes / np.dtype(dtype).itemsize)
+        size = 2 ** int(np.ceil(np.log2(max(wanted, SMALLEST_BLOCK))))
+        return int(min(size, LARGEST_BLOCK, max(affordable, 2), self.problem.n))
+
+    def choose(self, last, tops, bottoms, size):
+        """The next block: free points of the last one first, then those that violate most.
+
+        The pair that violates most of all is always among them, which is what convergence needs.
+        """
+        state, groups = self.state, self.problem.groups
+        rise = state.gradient + state.up - bottoms[groups]
+        fall = tops[groups] - state.gradient - state.low
+        free = state.is_free()
+        share = 0.75 if np.count_nonzero(free) > size // 2 else 0.5
+        last_free = free[last]
+        kept = np.concatenate([last[last_free], last[~last_free]])[: int(share * size)]
+        rise[kept] = fall[kept] = 0.0
+        risers = _largest(rise, (size - len(kept) + 1) // 2)
+        fall[risers] = 0.0
+        fallers = _largest(fall, size - len(kept) - len(risers))
+        chosen = np.concatenate([risers, fallers, kept])
+        if self.problem.n_groups > 1:
+            chosen = chosen[np.argsort(groups[chosen], kind="stable")]
+        return chosen
+
+    def subtract(self, matrix, block):
+        """Take the rows of the variables that moved out of the gradient."""
+        steps = block.coef - self.state.coef[block.order]
+        moved = np.flatnonzero(steps)
+        began = perf_counter()
+        gradient = matrix.subtract(self.state.gradient, block.order[moved], steps[moved])
+        entries = max(1, len(moved) * self.problem.n)
+        self.seconds_per_entry = (perf_counter() - began) / entries
+        self.state = self.state.after(block, gradient)
+
+    def seconds_to_certify(self):
+        """How long the final pass over all support vectors will take; float64 costs about twice."""
+        entries = np.count_nonzero(self.state.coef) * self.problem.n
+        return 2.5 * self.seconds_per_entry * entries
+
+
+class _Block:
+    """Some variables with their kernel matrix; the members of a group lie side by side."""
+
+    def __init__(self, problem, state, K, order):
+        self.K = K
+        self.order = order
+        self.size = len(order)
+        self.diagonal = np.ascontiguousarray(np.diagonal(K))
+        self.coef, self.gradient = state.coef[order], state.gradient[order]
+        self.up, self.low = state.up[order], state.low[order]
+        self.lower, self.upper = problem.lower[order], problem.upper[order]
+        self.epsilon = problem.epsilon[order]
+        self.starts = np.searchsorted(problem.groups[order], np.arange(problem.n_groups + 1))
+        largest = float(np.max(np.abs(self.diagonal), initial=0.0))
+        self.smallest_curvature = max(4 * float(np.finfo(K.dtype).eps) * largest, 1e-280)
+
+    def run(self, stop, max_steps):
+        """One compiled call: the steps taken, the violation left and the objective gained."""
+        return compiled.solve_block(
+            self.K, self.diagonal, self.gradient, self.coef, self.lower, self.upper, self.epsilon,
+            self.up, self.low, self.starts, float(stop), int(max_steps), self.smallest_curvature,
+        )  # fmt: skip
+
+
+def _largest(values, count):
+    """Positions of the `count` largest positive values, the largest ones first."""
+    candidates = np.flatnonzero(values > 0)
+    if len(candidates) > count:
+        candidates = candidates[np.argpartition(-values[candidates], count - 1)[:count]]
+    return candidates[np.argsort(-values[candidates], kind="stable")]
