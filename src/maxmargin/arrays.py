@@ -34,22 +34,23 @@ def take(X, rows):
     return [X[i] for i in rows]
 
 
-def check_csr(X, name="X"):
-    """Refuse a CSR matrix whose indices would make compiled code read outside its arrays."""
-    indptr, indices, n_features = X.indptr, X.indices, X.shape[1]
-    if len(indptr) != X.shape[0] + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
-        raise ValueError(f"{name}: the sparse matrix has a row pointer that is not increasing.")
+def check_compressed(X, name="X"):
+    """Refuse a CSR or CSC matrix whose indices would make compiled code read outside its arrays."""
+    if X.format not in ("csr", "csc"):
+        return  # the other formats are checked by SciPy when they are made or converted
+    indptr, indices = X.indptr, X.indices
+    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
+    if len(indptr) != n_major + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
+        raise ValueError(f"{name}: the index pointer of the sparse matrix does not increase from 0.")
     if len(X.data) != len(indices) or indptr[-1] > len(indices):
         raise ValueError(
-            f"{name}: the sparse matrix has {len(X.data)} values, {len(indices)} column indices "
-            f"and a row pointer ending at {indptr[-1]}."
+            f"{name}: the sparse matrix has {len(X.data)} values, {len(indices)} indices "
+            f"and an index pointer ending at {indptr[-1]}."
         )
     stored = indices[: indptr[-1]]
-    if stored.size and (stored.min() < 0 or stored.max() >= n_features):
+    if stored.size and (stored.min() < 0 or stored.max() >= n_minor):
         bad = stored.min() if stored.min() < 0 else stored.max()
-        raise ValueError(
-            f"{name}: the sparse matrix has column index {bad}, outside 0..{n_features - 1}."
-        )
+        raise ValueError(f"{name}: the sparse matrix has index {bad}, outside 0..{n_minor - 1}.")
 
 
 def canonical_csr(X):

@@ -163,8 +163,9 @@ class CPUEngine:
 
 def _warm_up(kernel, points):
     """Make the forms that the kernel needs now, once, and not in several threads at a time."""
-    one = points[:1]
-    kernel.formula(Pairs(one, one))
+    if kernel.takes == "features":
+        one = points[:1]
+        kernel.formula(Pairs(one, one))
 
 
 def _finite(values, kernel):

@@ -29,6 +29,14 @@ class Kernel(BaseEstimator):
     #: True, False (declared indefinite) or None (not known).
     positive_semidefinite: bool | None = True
 
+    @property
+    def takes(self):
+        """What the rows of X hold: "features", rows of a "gram" matrix, or "anything"."""
+        kinds = {part.takes for part in self.parts()}
+        if "gram" in kinds:
+            return "gram"
+        return "anything" if kinds == {"anything"} else "features"
+
     __array_ufunc__ = None  # so that np.float64(2) * kernel asks the kernel
 
     def formula(self, pairs):

@@ -20,6 +20,7 @@ class Precomputed(Kernel):
     """
 
     positive_semidefinite = None
+    takes = "gram"
 
     def formula(self, pairs):
         values = pairs.A.X[:, pairs.B.index]
@@ -48,6 +49,8 @@ class Custom(Kernel):
     array([[2.],
            [1.]])
     """
+
+    takes = "anything"
 
     def __init__(self, function, positive_semidefinite=None):
         self.function = function

@@ -1,0 +1,11 @@
+"""Algorithms that lower a problem. The name of a solver is the name of its file."""
+
+from importlib import import_module
+
+_CLASSES = {"smo": "SMO"}
+NAMES = tuple(_CLASSES)
+
+
+def solver_named(name):
+    """The class of a solver; loads the compiled loops it needs, which `import maxmargin` does not."""
+    return getattr(import_module(f"{__name__}.{name}"), _CLASSES[name])

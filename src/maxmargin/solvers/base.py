@@ -6,6 +6,8 @@ from time import perf_counter
 
 import numpy as np
 
+from maxmargin import arrays
+
 
 @dataclass
 class Solution:
@@ -109,6 +111,15 @@ class Budget:
             n_problems=self.n_problems,
         )
         return any([bool(callback(progress)) for callback in self.callbacks])
+
+
+def expansion_of(problem, coef, engine):
+    """f = Kc from the data, in float64."""
+    support = np.flatnonzero(coef)
+    if not len(support):
+        return np.zeros(problem.n)
+    Z = arrays.take(problem.X, support)
+    return engine.expand(problem.kernel, problem.X, Z, coef[support][:, None], support)[:, 0]
 
 
 def biases(problem, gradient, up, low):

@@ -21,9 +21,8 @@ from time import perf_counter
 
 import numpy as np
 
-from maxmargin import arrays
 from maxmargin.compiled import smo as compiled
-from maxmargin.solvers.base import Solution, biases
+from maxmargin.solvers.base import Solution, biases, expansion_of
 
 WHOLE = 2048  # up to this many points, the whole problem is one block
 SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
@@ -100,12 +99,7 @@ class _Run:
     def compute_state(self, coef):
         """The state at `coef`, its gradient computed from the data in float64."""
         problem = self.problem
-        gradient = problem.linear.copy()
-        support = np.flatnonzero(coef)
-        if len(support):
-            Z = arrays.take(problem.X, support)
-            terms = coef[support][:, None]
-            gradient -= self.engine.expand(problem.kernel, problem.X, Z, terms, support)[:, 0]
+        gradient = problem.linear - expansion_of(problem, coef, self.engine)
         up, low = np.empty(problem.n), np.empty(problem.n)
         compiled.fill_offsets(coef, problem.lower, problem.upper, problem.epsilon, up, low)
         self.state = _State(coef, gradient, up, low, exact=True)

@@ -1,0 +1,328 @@
+"""The one fit of every SVM: validate, reduce to dual problems, solve, certify, keep.
+
+Invariant: a fit that fails leaves the estimator exactly as it was.
+"""
+
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from maxmargin import arrays
+from maxmargin.engines import engine_named
+from maxmargin.errors import ConvergenceWarning, MercerWarning
+from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of
+from maxmargin.estimators.progress import ProgressLine
+from maxmargin.kernels import Kernel, Linear, mercer
+from maxmargin.problems.certificate import Certificate, certify, combine
+from maxmargin.problems.dual import DualProblem
+from maxmargin.solvers import solver_named
+from maxmargin.solvers.base import Budget, Solution, expansion_of
+from maxmargin.solvers.hard_margin import solve_hard_margin
+
+DEFAULT_MAX_ITER = 10_000_000  # LIBSVM's: this, or 100 per point if that is more
+MERCER_SAMPLE = 200  # points on which an undeclared kernel is checked
+ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One dual problem of a fit: the training rows it uses, and how to set it up when its turn
+    comes (so that only one problem's copy of the data exists at a time)."""
+
+    rows: np.ndarray
+    build: Callable[[], DualProblem]
+    pair: tuple[int, int] = (0, 1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A machine, solved."""
+
+    machine: Machine
+    problem: DualProblem
+    solution: Solution
+    certificate: Certificate
+
+
+class BaseSVM(BaseEstimator):
+    """What all kernel machines share.
+
+    A subclass writes `_targets`, which checks and encodes y; `_machines`, which reduces the data to
+    dual problems; and `_keep`, which turns their solutions into fitted attributes.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._rows() != "gram"
+        tags.input_tags.pairwise = self._rows() == "gram"
+        return tags
+
+    # Input.
+
+    def _rows(self):
+        """What the rows of X hold: "features", rows of a "gram" matrix, or "anything"."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel.takes
+        if callable(self.kernel):
+            return "anything"
+        return "gram" if self.kernel == "precomputed" else "features"
+
+    def _validate(self, X, y, sample_weight):
+        """Check X, y and the weights before any work."""
+        if arrays.is_sparse(X):
+            if self._rows() == "gram":
+                raise TypeError("Sparse precomputed kernels are not supported.")
+            arrays.check_compressed(X)
+        if self._rows() == "anything":
+            check_consistent_length(X, y)
+            y = column_or_1d(y, warn=True)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
+        if arrays.is_sparse(X):
+            X = arrays.canonical_csr(X)
+        if self._rows() == "gram":
+            _check_gram(X)
+        weight = _checked_weight(sample_weight, X)
+        return X, y, weight
+
+    def _validate_for_predict(self, X):
+        check_is_fitted(self)
+        if arrays.is_sparse(X):
+            arrays.check_compressed(X)
+        if self._rows() != "anything":
+            X = validate_data(
+                self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=False
+            )
+        name = type(self).__name__
+        trained_sparse = arrays.is_sparse(self.support_vectors_)
+        if arrays.is_sparse(X):
+            if not trained_sparse and self._rows() != "anything":
+                raise ValueError(f"cannot use sparse input in {name!r} trained on dense data")
+            X = arrays.canonical_csr(X)
+        elif trained_sparse:
+            X = arrays.canonical_csr(X)
+        if self._rows() == "gram" and X.shape[1] != self.shape_fit_[0]:
+            raise ValueError(
+                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
+                "the number of samples at training time"
+            )
+        self._check_unaltered()
+        return X
+
+    def _check_unaltered(self):
+        """Fitted attributes can be overwritten; never let that turn into a wrong read."""
+        coef, vectors = self.dual_coef_, self.support_vectors_
+        if arrays.is_sparse(vectors):
+            arrays.check_compressed(vectors, "support_vectors_")
+        n_support = int(np.sum(self.n_support_))
+        shapes_fit = coef.shape[1] == len(self.support_) == n_support
+        if self._rows() != "gram":
+            shapes_fit = shapes_fit and arrays.n_rows(vectors) == n_support
+        values = coef.data if arrays.is_sparse(coef) else coef
+        if not shapes_fit or not np.all(np.isfinite(values)):
+            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+
+    # Fitting.
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d), or (n, n) for a precomputed kernel
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            Factors of C per row: a weight of two equals the row twice.
+
+        Returns
+        -------
+        self
+        """
+        with restored_on_error(self):
+            outcomes = self._fit(X, y, sample_weight)
+        if outcomes[-1].solution.stopped == "interrupted":
+            raise KeyboardInterrupt  # the model so far has been kept
+        self._warn_unless_converged(outcomes)
+        return self
+
+    def _fit(self, X, y, sample_weight):
+        check_parameters(self, SVM_CONSTRAINTS)
+        X, y, weight = self._validate(X, y, sample_weight)
+        targets = self._targets(y, weight)
+        kernel = self._kernel_for(X, weight)
+        outcomes = self._solve(self._machines(kernel, X, targets), targets)
+        self.kernel_ = kernel
+        self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
+        self.converged_ = all(outcome.solution.converged for outcome in outcomes)
+        self.fit_status_ = int(not self.converged_)
+        self.certificate_ = combine([outcome.certificate for outcome in outcomes])
+        self._keep(X, targets, outcomes)
+        return outcomes
+
+    def _kernel_for(self, X, weight):
+        """The kernel with every parameter a number, and a warning when it fails Mercer's test."""
+        kernel = kernel_of(self).resolve(X, weight)
+        kernel.check()
+        if kernel.positive_semidefinite is not True:
+            _warn_unless_mercer(kernel, X)
+        return kernel
+
+    def _solve(self, machines, targets):
+        outcomes = []
+        budget = self._budget()
+        with self._new_engine() as engine:
+            for position, machine in enumerate(machines):
+                share = budget.share(position, len(machines))
+                start = self._start(machine, targets) if self.warm_start else None
+                outcomes.append(self._solve_one(machine, engine, share, start))
+                interrupted = outcomes[-1].solution.stopped == "interrupted"
+                if interrupted and len(outcomes) < len(machines):
+                    raise KeyboardInterrupt  # the others have no solution: nothing to keep
+        return outcomes
+
+    def _solve_one(self, machine, engine, budget, start):
+        problem = machine.build()
+        if self.max_iter == -1:
+            budget.max_iter = max(DEFAULT_MAX_ITER, 100 * problem.n)
+        solver = solver_named(self.solver)(self.tol, self.cache_size * 2**20)
+        if np.all(np.isinf(problem.upper - problem.lower)):
+            solution = solve_hard_margin(problem, solver, engine, budget)
+        else:
+            solution = solver.solve(problem, engine, budget, start)
+        interrupted = solution.stopped == "interrupted"
+        if not solution.recomputed and not interrupted:
+            solution.expansion = expansion_of(problem, solution.coef, engine)
+        proof = certify(
+            problem, solution.coef, solution.bias, self.tol, solution.expansion, not interrupted
+        )
+        return Outcome(machine, problem, solution, proof)
+
+    def _budget(self):
+        callbacks = list(self.callbacks or ())
+        if self.verbose:
+            callbacks.append(ProgressLine())
+        return Budget(self.max_iter, self.max_time, callbacks)
+
+    def _new_engine(self):
+        return engine_named("cpu" if self.engine == "auto" else self.engine)
+
+    def _expand(self, X, columns=slice(None)):
+        """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors in `columns`."""
+        coef = np.ascontiguousarray(arrays.dense(self.dual_coef_)[:, columns].T)
+        support = self.support_[columns]
+        if self._rows() == "gram":
+            Z = np.empty((len(support), 0))
+        else:
+            Z = arrays.take(self.support_vectors_, columns)
+            Z = arrays.canonical_csr(Z) if arrays.is_sparse(Z) else Z
+        with self._new_engine() as engine:
+            return engine.expand(self.kernel_, X, Z, coef, support)
+
+    def _warn_unless_converged(self, outcomes):
+        reasons = {outcome.solution.stopped for outcome in outcomes}
+        for stopped, words in STOPPED_WORDS.items():
+            if stopped in reasons:
+                warnings.warn(
+                    words.format(max_iter=self.max_iter, max_time=self.max_time)
+                    + f" KKT violation {self.certificate_.kkt_violation:.1e} (tol {self.tol:.0e}),"
+                    f" duality gap {100 * self.certificate_.relative_gap:.2g} %.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+                return
+
+    @property
+    def coef_(self):
+        """w, one row per binary problem; only for the linear kernel."""
+        if self.kernel != "linear" and not isinstance(self.kernel, Linear):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        coef = self._linear_coef()
+        flags = (coef.data if arrays.is_sparse(coef) else coef).flags
+        flags.writeable = False
+        return coef
+
+
+STOPPED_WORDS = {
+    "max_iter": "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data "
+    "with StandardScaler or MinMaxScaler.",
+    "max_time": "Solver terminated early (max_time={max_time} s). Scale the features, or allow "
+    "more time.",
+    "callback": "Solver terminated early (a callback asked for it).",
+    "stalled": "Solver terminated early: rounding errors leave no step that helps. Scale the "
+    "features, or use a smaller C.",
+}
+
+
+@contextmanager
+def restored_on_error(estimator):
+    """Leave the estimator as it was when the block raises."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def _checked_weight(sample_weight, X):
+    n = arrays.n_rows(X)
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight and X have incompatible shapes: {weight.shape} vs "
+            f"{getattr(X, 'shape', (n,))}"
+        )
+    if not np.all(np.isfinite(weight)):
+        bad = int(np.flatnonzero(~np.isfinite(weight))[0])
+        raise ValueError(f"sample_weight must be finite, got {weight[bad]} at index {bad}.")
+    if not np.any(weight > 0):
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    if np.any(weight < 0):
+        bad = int(np.flatnonzero(weight < 0)[0])
+        raise ValueError(f"sample_weight must not be negative, got {weight[bad]} at index {bad}.")
+    return weight
+
+
+def _check_gram(K):
+    n = len(K)
+    if K.shape[1] != n:
+        raise ValueError(
+            "Precomputed matrix must be a square matrix."
+            f" Input is a {K.shape[0]}x{K.shape[1]} matrix."
+        )
+    largest = max(float(np.max(K, initial=0.0)), -float(np.min(K, initial=0.0)))
+    for rows in arrays.blocks(n, max(1, 1_000_000 // n)):
+        asymmetry = float(np.max(np.abs(K[rows] - K[:, rows].T), initial=0.0))
+        if asymmetry > ASYMMETRY * largest:
+            raise ValueError(
+                f"The precomputed kernel matrix is not symmetric: entries differ by up to "
+                f"{asymmetry:.2g} from their mirror images."
+            )
+
+
+def _warn_unless_mercer(kernel, X):
+    n = arrays.n_rows(X)
+    sample = np.unique(np.linspace(0, n - 1, min(n, MERCER_SAMPLE)).astype(int))
+    rows = arrays.take(X, sample)
+    if kernel.takes == "gram":
+        rows = rows[:, sample]
+    report = mercer(kernel, rows)
+    if not report.satisfied:
+        warnings.warn(
+            f"kernel not PSD (smallest eigenvalue {report.smallest_eigenvalue:.2g}, largest "
+            f"{report.largest_eigenvalue:.2g}): {kernel} violates Mercer's condition on this "
+            "data, so the solution is a stationary point, not a certified optimum.",
+            MercerWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,114 @@
+"""What each constructor parameter may be, as data; checked by `fit`, never by `__init__`."""
+
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin import engines, solvers
+from maxmargin.kernels import RBF, Custom, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+
+
+class Constraint(NamedTuple):
+    wanted: str
+    holds: Callable
+
+
+def is_real(value):
+    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    return real and not np.isnan(value)
+
+
+def is_whole(value):
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def is_flag(value):
+    return isinstance(value, (bool, np.bool_))
+
+
+def one_of(*options):
+    wanted = ", ".join(repr(option) for option in options[:-1])
+    wanted = f"{wanted} or {options[-1]!r}" if wanted else repr(options[0])
+    return Constraint(wanted, lambda value: isinstance(value, str) and value in options)
+
+
+FLAG = Constraint("True or False", is_flag)
+POSITIVE = Constraint("a positive number", lambda v: is_real(v) and v > 0)
+FINITE_POSITIVE = Constraint(
+    "a positive finite number", lambda v: is_real(v) and np.isfinite(v) and v > 0
+)
+KERNELS = {
+    "linear": lambda svm: Linear(),
+    "poly": lambda svm: Polynomial(svm.degree, svm.gamma, svm.coef0),
+    "rbf": lambda svm: RBF(svm.gamma),
+    "sigmoid": lambda svm: Sigmoid(svm.gamma, svm.coef0),
+    "laplacian": lambda svm: Laplacian(svm.gamma),
+    "precomputed": lambda svm: Precomputed(),
+}
+
+SVM_CONSTRAINTS = {
+    "C": POSITIVE,
+    "kernel": Constraint(
+        "one of " + ", ".join(map(repr, KERNELS)) + ", a Kernel or a callable",
+        lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
+    ),
+    "degree": Constraint("a whole number of at least 0", lambda v: is_whole(v) and v >= 0),
+    "gamma": Constraint(
+        "'scale', 'auto' or a number of at least 0",
+        lambda v: v in ("scale", "auto")
+        if isinstance(v, str)
+        else is_real(v) and np.isfinite(v) and v >= 0,
+    ),
+    "coef0": Constraint("a number", lambda v: is_real(v) and np.isfinite(v)),
+    "shrinking": FLAG,
+    "tol": FINITE_POSITIVE,
+    "cache_size": FINITE_POSITIVE,
+    "class_weight": Constraint(
+        "None, 'balanced' or a dict of class weights",
+        lambda v: v is None or v == "balanced" or isinstance(v, Mapping),
+    ),
+    "verbose": Constraint("True, False or a level", lambda v: is_flag(v) or is_whole(v)),
+    "max_iter": Constraint(
+        "-1 (the default limit) or a whole number of at least 0", lambda v: is_whole(v) and v >= -1
+    ),
+    "decision_function_shape": one_of("ovo", "ovr"),
+    "break_ties": FLAG,
+    "solver": one_of(*solvers.NAMES),
+    "engine": one_of("auto", *engines.NAMES),
+    "max_time": Constraint(
+        "None or a positive number of seconds", lambda v: v is None or (is_real(v) and v > 0)
+    ),
+    "warm_start": FLAG,
+    "callbacks": Constraint(
+        "None or a list of callables",
+        lambda v: v is None or (isinstance(v, Iterable) and all(callable(one) for one in v)),
+    ),
+}
+
+
+def check_parameters(estimator, constraints):
+    """Refuse the first parameter that does not fit, naming it, its value and its range."""
+    name = type(estimator).__name__
+    for parameter, value in estimator.get_params(deep=False).items():
+        constraint = constraints.get(parameter)
+        if constraint is not None and not constraint.holds(value):
+            raise ValueError(f"{name}: {parameter} must be {constraint.wanted}, got {value!r}.")
+
+
+def kernel_of(svm):
+    """The Kernel that the parameters of an SVM describe; "scale" and "auto" are still words."""
+    kernel = svm.kernel
+    if isinstance(kernel, str):
+        return KERNELS[kernel](svm)
+    if not isinstance(kernel, Kernel):
+        return Custom(kernel)
+    defaults = {"gamma": "scale", "degree": 3, "coef0": 0.0}
+    for parameter, default in defaults.items():
+        if getattr(svm, parameter) != default:
+            raise ValueError(
+                f"{type(svm).__name__}: {parameter}={getattr(svm, parameter)!r} has no effect "
+                f"beside the Kernel object {kernel}; set it on the kernel."
+            )
+    return kernel

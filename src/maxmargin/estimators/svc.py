@@ -1,0 +1,331 @@
+"""C-support vector classification."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from maxmargin import arrays
+from maxmargin.estimators import multiclass
+from maxmargin.estimators.base import BaseSVM, Machine
+from maxmargin.estimators.margins import ROLES, Margins, role_codes
+from maxmargin.problems.reductions import c_svc
+
+
+@dataclass(frozen=True)
+class ClassTargets:
+    """Labels as numbers from 0, and what slack costs each row relative to C."""
+
+    classes: np.ndarray
+    labels: np.ndarray
+    class_weight: np.ndarray
+    cost: np.ndarray
+
+    def positive_of(self, pair):
+        """The class for which a positive decision speaks."""
+        return pair[1] if len(self.classes) == 2 else pair[0]
+
+
+class SVC(ClassifierMixin, BaseSVM):
+    """Soft margin classification with kernels, and its proof of optimality.
+
+    Minimises 1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i f(x_i)) through its dual, one pair of
+    classes at a time. Parameters, defaults and attributes are those of `sklearn.svm.SVC`.
+
+    Parameters
+    ----------
+    C : float above 0, default=1.0
+        The price of slack. `float("inf")` asks for the hard margin and raises
+        `NotSeparableError` when there is none.
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed", an object of
+        `maxmargin.kernels` (which carries its own parameters), or a function of two sets of rows.
+    degree, gamma, coef0
+        Of the kernels named by a string. gamma="scale" is 1 / (n_features * variance of X), the
+        variance weighted by `sample_weight`.
+    shrinking : bool, default=True
+        Accepted for compatibility; it does not change the result.
+    probability : bool, default=False
+        Not available yet.
+    tol : float, default=1e-3
+        The largest violation of the optimality conditions, as in LIBSVM.
+    cache_size : float, default=200
+        The memory in MB for kernel rows and working copies.
+    class_weight : dict or "balanced", optional
+        Factors of C per class.
+    verbose : bool, default=False
+        Write progress to standard error.
+    max_iter : int, default=-1
+        The most pairs to move in each binary problem; -1 is ten million, or 100 per point.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+    break_ties : bool, default=False
+    random_state : ignored
+        Nothing here is random.
+    solver : {"smo"}, default="smo"
+    engine : {"auto", "cpu"}, default="auto"
+    max_time : float, optional
+        Seconds after which the fit stops with the model so far and a warning.
+    warm_start : bool, default=False
+        Start from the solution of the last fit if it had as many rows and the same classes.
+    callbacks : list of callables, optional
+        Each is called with a `Progress` after every slice of work; one that returns True stops
+        the fit, which keeps the model so far.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Objectives, duality gap and KKT conditions, recomputed in float64.
+    converged_ : bool
+    roles_ : array of str of shape (n,)
+        Per training point "out" (alpha = 0), "margin" (0 < alpha < C), "inside" (alpha = C) or
+        "misclassified" (alpha = C and slack above 1); with several classes its worst role.
+    kernel_ : Kernel
+        With every parameter a number.
+    classes_, support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, \
+    fit_status_, class_weight_, shape_fit_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Ctrl-C raises KeyboardInterrupt within half a second. If every binary problem had been begun,
+    the model so far is kept and usable, with `converged_` False.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> model = SVC(kernel="linear", C=10.0).fit([[0, 0], [1, 1], [3, 3], [4, 4]], [0, 0, 1, 1])
+    >>> model.predict([[0.5, 0.5], [3.5, 3.5]])
+    array([0, 1])
+    >>> model.certificate_.optimal
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        shrinking=True,
+        probability=False,
+        tol=1e-3,
+        cache_size=200,
+        class_weight=None,
+        verbose=False,
+        max_iter=-1,
+        decision_function_shape="ovr",
+        break_ties=False,
+        random_state=None,
+        solver="smo",
+        engine="auto",
+        max_time=None,
+        warm_start=False,
+        callbacks=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.solver = solver
+        self.engine = engine
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+
+    # Fitting.
+
+    def _targets(self, y, weight):
+        if self.probability:
+            raise ValueError(
+                "SVC: probability=True is not available yet; wrap the model in "
+                "sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False)."
+            )
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(classes)} class"
+            )
+        class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
+        targets = ClassTargets(classes, labels, class_weight, weight * class_weight[labels])
+        if len(np.unique(labels[targets.cost > 0])) < 2:
+            raise ValueError(
+                "Invalid input - all samples with positive weights have the same label."
+            )
+        return targets
+
+    def _machines(self, kernel, X, targets):
+        """One machine per pair of classes that have a row of positive weight."""
+        machines = []
+        for pair in multiclass.pairs_of(len(targets.classes)):
+            members = np.isin(targets.labels, pair) & (targets.cost > 0)
+            rows = np.flatnonzero(members)
+            positive = targets.positive_of(pair)
+            signs = np.where(targets.labels[rows] == positive, 1.0, -1.0)
+            if np.any(signs > 0) and np.any(signs < 0):
+                bound = self.C * targets.cost[rows]
+                build = partial(_build, kernel, X, rows, signs, bound)
+                machines.append(Machine(rows, build, pair))
+        return machines
+
+    def _start(self, machine, targets):
+        """What the last fit found for the rows of this machine, if it was about the same rows."""
+        n = len(targets.labels)
+        same = hasattr(self, "dual_coef_") and self.shape_fit_[0] == n
+        if not same or not np.array_equal(self.classes_, targets.classes):
+            return None
+        i, j = machine.pair
+        dual_coef, (first, second) = arrays.dense(self.dual_coef_), self._support_of(i, j)
+        start = np.zeros(n)
+        start[self.support_[first]] = dual_coef[j - 1, first]
+        start[self.support_[second]] = dual_coef[i, second]
+        return start[machine.rows]
+
+    def _support_of(self, *classes):
+        """Where the support vectors of a class stand: they are grouped by class."""
+        ends = np.cumsum(self.n_support_)
+        return [slice(ends[k] - self.n_support_[k], ends[k]) for k in classes]
+
+    def _keep(self, X, targets, outcomes):
+        labels, pairs = targets.labels, multiclass.pairs_of(len(targets.classes))
+        self.classes_, self.class_weight_ = targets.classes, targets.class_weight
+        coef = np.zeros((len(targets.classes) - 1, len(labels)))
+        roles = np.zeros(len(labels), dtype=np.int64)
+        self.intercept_ = _intercepts_without_training(outcomes, pairs)
+        self.n_iter_ = np.zeros(len(pairs), dtype=np.int32)
+        self._norms = np.zeros(len(pairs))
+        for outcome in outcomes:
+            solution, rows = outcome.solution, outcome.machine.rows
+            (i, j), position = outcome.machine.pair, pairs.index(outcome.machine.pair)
+            first = labels[rows] == i
+            coef[j - 1, rows[first]] = solution.coef[first]
+            coef[i, rows[~first]] = solution.coef[~first]
+            self.intercept_[position] = solution.bias[0]
+            self.n_iter_[position] = solution.n_iter
+            self._norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
+            roles[rows] = np.maximum(roles[rows], role_codes(outcome.problem, solution))
+        self.roles_ = ROLES[roles]
+        self._keep_support(X, labels, coef)
+
+    def _keep_support(self, X, labels, coef):
+        support = np.flatnonzero(np.any(coef != 0, axis=0))
+        support = support[np.argsort(labels[support], kind="stable")]  # grouped by class
+        self.support_ = support.astype(np.int32)
+        counts = np.bincount(labels[support], minlength=len(self.classes_))
+        self.n_support_ = counts.astype(np.int32)
+        is_gram = self._rows() == "gram"
+        self.support_vectors_ = np.empty((0, 0)) if is_gram else arrays.take(X, support)
+        self.dual_coef_ = np.ascontiguousarray(coef[:, support])
+        if arrays.is_sparse(X):
+            self.support_vectors_ = sparse.csr_matrix(self.support_vectors_)
+            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
+
+    # Prediction.
+
+    def decision_function(self, X):
+        """Signed values whose sign decides.
+
+        Two classes: shape (n,), positive for `classes_[1]`. More: one column per class ("ovr"), or
+        one per pair of classes ("ovo"), positive for the first of the pair.
+        """
+        decisions = self._decisions(X)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return decisions[:, 0]
+        if self.decision_function_shape == "ovr":
+            return multiclass.one_vs_rest_shape(decisions, n_classes)
+        return decisions
+
+    def predict(self, X):
+        """The label of every row of X."""
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        decisions = self._decisions(X)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            chosen = (decisions[:, 0] >= 0).astype(np.intp)
+        elif self.break_ties:
+            chosen = np.argmax(multiclass.one_vs_rest_shape(decisions, n_classes), axis=1)
+        else:
+            chosen = np.argmax(multiclass.votes_of(decisions, n_classes), axis=1)
+        return self.classes_[chosen]
+
+    def _decisions(self, X):
+        """One column per pair of classes."""
+        X = self._validate_for_predict(X)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return self._expand(X) + self.intercept_
+        expansions = [self._expand(X, part) for part in self._support_of(*range(n_classes))]
+        return multiclass.pair_decisions(expansions, self.intercept_, n_classes)
+
+    def margins(self, X, y):
+        """Functional margins y f(x) and geometric margins y f(x) / |w| of points with labels.
+
+        Negative where a point is on the wrong side. With several classes, the smallest over the
+        machines of the point's own class against each other one.
+        """
+        decisions = self._decisions(X)
+        y = column_or_1d(y)
+        labels = np.searchsorted(self.classes_, y)
+        labels = np.minimum(labels, len(self.classes_) - 1)
+        if np.any(self.classes_[labels] != y):
+            unknown = y[self.classes_[labels] != y][0]
+            raise ValueError(f"SVC: y holds the label {unknown!r}, which was not in the fit.")
+        if len(self.classes_) == 2:
+            decisions = -decisions  # from here on, positive speaks for the first of the pair
+        signs = np.zeros((len(labels), decisions.shape[1]))
+        for column, (i, j) in enumerate(multiclass.pairs_of(len(self.classes_))):
+            signs[:, column] = (labels == i).astype(float) - (labels == j)
+        functional = np.where(signs != 0, signs * decisions, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            geometric = np.where(self._norms > 0, functional / self._norms, np.inf)
+        return Margins(functional.min(axis=1), geometric.min(axis=1))
+
+    def _linear_coef(self):
+        if len(self.classes_) == 2:
+            return self.dual_coef_ @ self.support_vectors_
+        own = self._support_of(*range(len(self.classes_)))
+        rows = [
+            self.dual_coef_[[j - 1], own[i]] @ self.support_vectors_[own[i]]
+            + self.dual_coef_[[i], own[j]] @ self.support_vectors_[own[j]]
+            for i, j in multiclass.pairs_of(len(self.classes_))
+        ]
+        return sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)
+
+
+def _build(kernel, X, rows, signs, bound):
+    return c_svc(kernel, _part(kernel, X, rows), signs, bound)
+
+
+def _part(kernel, X, rows):
+    """The rows of X for one machine; of a Gram matrix, the columns too."""
+    if len(rows) == arrays.n_rows(X):
+        return X
+    return X[np.ix_(rows, rows)] if kernel.takes == "gram" else arrays.take(X, rows)
+
+
+def _intercepts_without_training(outcomes, pairs):
+    """A class without weight loses every vote: its machines have no support vectors and an
+    intercept that speaks for the other class."""
+    present = {k for outcome in outcomes for k in outcome.machine.pair}
+    return np.array([float(i in present) - float(j in present) for i, j in pairs])
