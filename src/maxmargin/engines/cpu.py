@@ -64,7 +64,7 @@ class CPUKernelMatrix:
         self._cache = None
 
     def block(self, rows):
-        points = self.points if len(rows) == self.n else self.points[rows]
+        points = self.points if np.array_equal(rows, self.points.index) else self.points[rows]
         if len(rows) <= PANEL_ROWS:
             return _finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
         block = np.empty((len(rows), len(rows)), dtype=self.dtype)

@@ -168,7 +168,8 @@ class SVC(ClassifierMixin, BaseSVM):
         targets = ClassTargets(classes, labels, class_weight, weight * class_weight[labels])
         if len(np.unique(labels[targets.cost > 0])) < 2:
             raise ValueError(
-                "Invalid input - all samples with positive weights have the same label."
+                "Invalid input - all samples with positive weights have the same label. "
+                "SVC needs two classes."
             )
         return targets
 

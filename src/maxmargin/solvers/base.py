@@ -122,6 +122,22 @@ def expansion_of(problem, coef, engine):
     return engine.expand(problem.kernel, problem.X, Z, coef[support][:, None], support)[:, 0]
 
 
+def balanced(problem, coef):
+    """Give back to each group the sum that a million rounded steps have worn away.
+
+    The free variable with the most room takes the difference, which is far below its own size.
+    """
+    sums = np.bincount(problem.groups, weights=coef, minlength=problem.n_groups)
+    coef = coef.copy()
+    for group, missing in enumerate(problem.totals - sums):
+        room = np.minimum(coef - problem.lower, problem.upper - coef)
+        room[problem.groups != group] = 0.0
+        widest = int(np.argmax(room))
+        if 0 < abs(missing) < 0.5 * room[widest]:
+            coef[widest] += missing
+    return coef
+
+
 def biases(problem, gradient, up, low):
     """The multiplier b_h of each group.
 

@@ -22,7 +22,7 @@ from time import perf_counter
 import numpy as np
 
 from maxmargin.compiled import smo as compiled
-from maxmargin.solvers.base import Solution, biases, expansion_of
+from maxmargin.solvers.base import Solution, balanced, biases, expansion_of
 
 WHOLE = 2048  # up to this many points, the whole problem is one block
 SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
@@ -30,7 +30,8 @@ BLOCK_SHARE = 1 / 3  # of the cache's memory, at most, for the matrix of a block
 INNER_TOL = 0.1  # solve a block to this share of the violation it began with
 SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
 SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
-NO_GAIN = 1e-15  # a relative gain of the objective that is rounding and nothing else
+NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain may be rounding
+REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
 PATIENCE = 3  # rounds without gain before the solver gives up
 TIGHT_TOL = 1e-10  # where small problems go on to after tol,
 TIGHT_WORK = 4_000_000  # for as many steps times variables, or as many steps as tol took
@@ -50,10 +51,10 @@ class _State:
     def is_free(self):
         return (self.up > -FREE) & (self.low < FREE)
 
-    def after(self, block, gradient):
+    def after(self, block, gradient, exact):
         coef, up, low = self.coef.copy(), self.up.copy(), self.low.copy()
         coef[block.order], up[block.order], low[block.order] = block.coef, block.up, block.low
-        return _State(coef, gradient, up, low, exact=False)
+        return _State(coef, gradient, up, low, exact)
 
 
 class SMO:
@@ -99,6 +100,7 @@ class _Run:
     def compute_state(self, coef):
         """The state at `coef`, its gradient computed from the data in float64."""
         problem = self.problem
+        coef = balanced(problem, coef)
         gradient = problem.linear - expansion_of(problem, coef, self.engine)
         up, low = np.empty(problem.n), np.empty(problem.n)
         compiled.fill_offsets(coef, problem.lower, problem.upper, problem.epsilon, up, low)
@@ -125,18 +127,32 @@ class _Run:
         order = np.argsort(problem.groups, kind="stable")
         block = _Block(problem, self.state, matrix.block(order), order)
         try:
-            stopped = self.solve_block(block, self.tol, self.budget.max_iter)
+            stopped = self.refine(block, self.tol, self.budget.max_iter)
             if stopped == "converged":
                 # Steps on a small matrix cost next to nothing: spend some on an answer that is
                 # the same, to many digits, for every way of writing down the same problem.
                 extra = self.n_iter + max(self.n_iter, TIGHT_WORK // problem.n)
-                tight = min(self.tol, TIGHT_TOL)
-                self.solve_block(block, tight, min(extra, self.budget.max_iter))
+                self.refine(block, min(self.tol, TIGHT_TOL), min(extra, self.budget.max_iter))
         finally:
             gradient = np.empty(problem.n)
             gradient[order] = block.gradient
-            self.state = self.state.after(block, gradient)
+            self.state = self.state.after(block, gradient, exact=block.exact)
         return stopped
+
+    def refine(self, block, stop, max_iter):
+        """Solve the block; then compute its gradient anew, and go on if that shows a violation.
+
+        Each of a million steps leaves a rounding error in the gradient, so that only a new one
+        tells whether the tolerance has been reached, or can be.
+        """
+        for _ in range(REFRESHES):
+            stopped = self.solve_block(block, stop, max_iter)
+            self.violation = block.refresh(self.problem)
+            if self.violation <= stop:
+                return "converged"
+            if stopped not in ("converged", "stalled"):
+                return stopped
+        return "stalled"
 
     def solve_block(self, block, stop, max_iter):
         """Run the inner solver slice by slice until `stop`, a limit, or nothing moves any more."""
@@ -147,12 +163,10 @@ class _Run:
             self.n_iter += steps
             self.objective += gained
             if violation <= stop:
-                self.violation = violation
                 return "converged"
             if self.n_iter >= max_iter:
-                self.violation = violation
                 return "max_iter"
-            idle = idle + 1 if gained <= NO_GAIN * abs(self.objective) else 0
+            idle = idle + 1 if gained <= NO_GAIN[np.float64] * abs(self.objective) else 0
             if idle >= PATIENCE:
                 return "stalled"
             if self.report(violation, np.count_nonzero(block.coef)):
@@ -172,7 +186,7 @@ class _Run:
     # Many blocks.
 
     def by_blocks(self):
-        for dtype in (np.float32, np.float64):
+        for dtype in (np.float32,) + (np.float64,) * (REFRESHES - 1):
             stopped = self.rounds(dtype)
             if stopped not in ("converged", "stalled"):
                 return stopped
@@ -188,11 +202,12 @@ class _Run:
         matrix = self.engine.kernel_matrix(
             self.problem.kernel, self.problem.X, dtype, self.cache_bytes
         )
-        goal = SAFETY * self.tol
         chosen = np.empty(0, dtype=np.int64)
+        largest = 0.0
         idle = 0
         while True:
             self.violation, tops, bottoms = self.measure()
+            goal = max(SAFETY * self.tol, self.rounding(dtype, largest))
             if self.violation <= goal:
                 return "converged"
             if self.report(self.violation, np.count_nonzero(self.state.coef)):
@@ -202,14 +217,23 @@ class _Run:
             before = self.objective
             chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
             block = _Block(self.problem, self.state, matrix.block(chosen), chosen)
+            largest = max(largest, block.largest)
             stop = max(0.5 * goal, INNER_TOL * self.violation)
             stopped = self.solve_block(block, stop, self.budget.max_iter)
             self.subtract(matrix, block)
             if stopped in ("max_iter", "max_time", "callback"):
                 return stopped
-            idle = idle + 1 if self.objective - before <= NO_GAIN * abs(self.objective) else 0
+            gained = self.objective - before
+            idle = idle + 1 if gained <= NO_GAIN[dtype] * abs(self.objective) else 0
             if idle >= PATIENCE:
                 return "stalled"
+
+    def rounding(self, dtype, largest):
+        """The error that rows in this precision leave in the gradient.
+
+        The errors of the single entries are independent, so they add up like a random walk.
+        """
+        return 0.5 * float(np.finfo(dtype).eps) * largest * float(np.linalg.norm(self.state.coef))
 
     def measure(self):
         """The violation, and per group the best rise and the cheapest fall."""
@@ -259,7 +283,8 @@ class _Run:
         gradient = matrix.subtract(self.state.gradient, block.order[moved], steps[moved])
         entries = max(1, len(moved) * self.problem.n)
         self.seconds_per_entry = (perf_counter() - began) / entries
-        self.state = self.state.after(block, gradient)
+        self.state = state = self.state.after(block, gradient, exact=False)
+        self.objective = self.problem.objective(state.coef, self.problem.linear - gradient)
 
     def seconds_to_certify(self):
         """How long the final pass over all support vectors will take; float64 costs about twice."""
@@ -280,15 +305,28 @@ class _Block:
         self.lower, self.upper = problem.lower[order], problem.upper[order]
         self.epsilon = problem.epsilon[order]
         self.starts = np.searchsorted(problem.groups[order], np.arange(problem.n_groups + 1))
-        largest = float(np.max(np.abs(self.diagonal), initial=0.0))
-        self.smallest_curvature = max(4 * float(np.finfo(K.dtype).eps) * largest, 1e-280)
+        self.largest = float(np.max(np.abs(self.diagonal), initial=0.0))
+        self.smallest_curvature = max(4 * float(np.finfo(K.dtype).eps) * self.largest, 1e-280)
+        self.exact = False
 
     def run(self, stop, max_steps):
         """One compiled call: the steps taken, the violation left and the objective gained."""
-        return compiled.solve_block(
+        outcome = compiled.solve_block(
             self.K, self.diagonal, self.gradient, self.coef, self.lower, self.upper, self.epsilon,
             self.up, self.low, self.starts, float(stop), int(max_steps), self.smallest_curvature,
         )  # fmt: skip
+        self.exact = self.exact and outcome[0] == 0
+        return outcome
+
+
+    def refresh(self, problem):
+        """Compute the gradient anew, for a block that is the whole problem; the violation."""
+        coef = np.empty(problem.n)
+        coef[self.order] = self.coef
+        self.coef[:] = balanced(problem, coef)[self.order]
+        self.gradient[:] = problem.linear[self.order] - self.K @ self.coef
+        self.exact = True
+        return self.run(0.0, 0)[1]
 
 
 def _largest(values, count):

@@ -1,0 +1,189 @@
+"""The benchmark's data sets: how each is read from the data folder, and how it is fitted.
+
+As a program it writes one set as .npy files, which the workers load:
+
+    python benchmarks/datasets.py a9a --data DIR --out FOLDER [--rows N]
+"""
+
+import argparse
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+TRAIN_SHARE = 0.8
+COVTYPE_NUMERIC_COLUMNS = 10
+COVTYPE_POSITIVE_CLASS = 2
+COVTYPE_TRAIN_ROWS = 50_000
+COVTYPE_TEST_ROWS = 10_000
+MNIST_TRAIN_ROWS = 20_000
+IDX_IMAGE_HEADER, IDX_LABEL_HEADER = 16, 8
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A set, and the parameters every library fits it with. quick_rows: its size in --quick."""
+
+    name: str
+    files: tuple[str, ...]
+    load: Callable
+    C: float
+    gamma: float
+    kernel: str = "rbf"
+    in_quick: bool = False
+    quick_rows: int | None = None
+
+    def missing_files(self, data_folder):
+        return [name for name in self.files if not (Path(data_folder) / name).is_file()]
+
+    def arrays(self, data_folder, rows=None):
+        """X_train, y_train, X_test, y_test; only the first `rows` of the training part."""
+        paths = [Path(data_folder) / name for name in self.files]
+        X_train, y_train, X_test, y_test = self.load(*paths)
+        parts = X_train[:rows], y_train[:rows], X_test, y_test
+        return tuple(np.ascontiguousarray(part) for part in parts)
+
+
+def _read_svmlight(path, n_features=None):
+    X, y = load_svmlight_file(str(path), n_features=n_features)
+    return X.toarray(), y.astype(np.int64)
+
+
+def _load_with_test_file(train_path, test_path):
+    X_train, y_train = _read_svmlight(train_path)
+    # A test file may not reach the last feature, so the width is the training file's.
+    return X_train, y_train, *_read_svmlight(test_path, n_features=X_train.shape[1])
+
+
+def _load_and_split(path):
+    X, y = _read_svmlight(path)
+    order = np.random.RandomState(0).permutation(len(y))
+    n_train = int(TRAIN_SHARE * len(y))
+    train, test = order[:n_train], order[n_train:]
+    return X[train], y[train], X[test], y[test]
+
+
+def _load_covtype(path):
+    with gzip.open(path, "rt") as stream:
+        table = np.loadtxt(stream, delimiter=",", dtype=np.int32)
+    X = table[:, :-1].astype(np.float64)
+    y = np.where(table[:, -1] == COVTYPE_POSITIVE_CLASS, 1, -1)
+    numeric = X[:, :COVTYPE_NUMERIC_COLUMNS]
+    X[:, :COVTYPE_NUMERIC_COLUMNS] = (numeric - numeric.mean(axis=0)) / numeric.std(axis=0)
+    order = np.random.RandomState(0).permutation(len(y))
+    train, rest = order[:COVTYPE_TRAIN_ROWS], order[COVTYPE_TRAIN_ROWS:]
+    test = rest[:COVTYPE_TEST_ROWS]
+    return X[train], y[train], X[test], y[test]
+
+
+def _read_idx(images_path, labels_path, rows=None):
+    images = np.frombuffer(gzip.decompress(images_path.read_bytes()), np.uint8)[IDX_IMAGE_HEADER:]
+    labels = np.frombuffer(gzip.decompress(labels_path.read_bytes()), np.uint8)[IDX_LABEL_HEADER:]
+    return images.reshape(len(labels), -1)[:rows] / 255.0, labels[:rows].astype(np.int64)
+
+
+def _load_mnist(train_images, train_labels, test_images, test_labels):
+    train = _read_idx(train_images, train_labels, MNIST_TRAIN_ROWS)
+    return *train, *_read_idx(test_images, test_labels)
+
+
+MNIST_FILES = (
+    "mnist/train-images-idx3-ubyte.gz",
+    "mnist/train-labels-idx1-ubyte.gz",
+    "mnist/t10k-images-idx3-ubyte.gz",
+    "mnist/t10k-labels-idx1-ubyte.gz",
+)
+
+_TABLE = (
+    DataSet(
+        "a9a",
+        ("binary/a9a.gz", "binary/a9a.t.gz"),
+        _load_with_test_file,
+        C=1,
+        gamma=0.03,
+        in_quick=True,
+        quick_rows=8_000,
+    ),
+    DataSet("w8a", ("binary/w8a.gz",), _load_and_split, C=10, gamma=0.1),
+    DataSet(
+        "ijcnn1",
+        ("binary/ijcnn1.gz",),
+        _load_and_split,
+        C=32,
+        gamma=2,
+        in_quick=True,
+        quick_rows=15_000,
+    ),
+    DataSet(
+        "cod-rna",
+        ("binary/cod-rna.std.gz",),
+        _load_and_split,
+        C=32,
+        gamma=0.5,
+        in_quick=True,
+        quick_rows=10_000,
+    ),
+    DataSet("covtype", ("multiclass/covtype.data.gz",), _load_covtype, C=10, gamma=1),
+    DataSet("mnist", MNIST_FILES, _load_mnist, C=10, gamma=0.02),
+    DataSet(
+        "letter",
+        ("multiclass/letter.scale.gz", "multiclass/letter.scale.t.gz"),
+        _load_with_test_file,
+        C=16,
+        gamma=2,
+    ),
+    DataSet(
+        "usps",
+        ("multiclass/usps.gz", "multiclass/usps.t.gz"),
+        _load_with_test_file,
+        C=10,
+        gamma=1 / 128,
+        in_quick=True,
+    ),
+)
+
+DATA_SETS = {data_set.name: data_set for data_set in _TABLE}
+PARTS = ("X_train", "y_train", "X_test", "y_test")
+
+
+def write_parts(arrays, folder):
+    for name, array in zip(PARTS, arrays, strict=True):
+        np.save(Path(folder) / f"{name}.npy", array)
+
+
+def read_part(folder, name):
+    return np.load(Path(folder) / f"{name}.npy")
+
+
+def _describe(X_train, y_train, X_test, y_test):
+    return {
+        "train_rows": len(y_train),
+        "test_rows": len(y_test),
+        "features": X_train.shape[1],
+        "classes": len(np.unique(y_train)),
+    }
+
+
+def _command_line():
+    parser = argparse.ArgumentParser(description="Write one data set as .npy files.")
+    parser.add_argument("name", choices=DATA_SETS)
+    parser.add_argument("--data", required=True, metavar="DIR")
+    parser.add_argument("--out", required=True, metavar="FOLDER")
+    parser.add_argument("--rows", type=int, metavar="N", help="only the first N training rows")
+    return parser.parse_args()
+
+
+def main():
+    options = _command_line()
+    arrays = DATA_SETS[options.name].arrays(options.data, options.rows)
+    write_parts(arrays, options.out)
+    shape_file = Path(options.out) / "shape.json"
+    shape_file.write_text(json.dumps(_describe(*arrays)))
+
+
+if __name__ == "__main__":
+    main()

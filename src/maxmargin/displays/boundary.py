@@ -1,0 +1,289 @@
+"""The decision boundary of a classifier of two features, and the points that hold it in place.
+
+Invariant: everything drawn is kept as an attribute, so that the picture can be drawn again, or
+differently, without the estimator.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from maxmargin import arrays
+from maxmargin.displays.drawing import INK, axes_for, colour_of, marker_of, tint
+
+SURROUNDINGS = 0.08  # of the range of a feature, shown on either side of the points
+LARGEST_VALUE = 2.0  # decision values beyond +-2 share the deepest tint
+POINT_AREA = 20.0
+RING_AREAS = (36.0, 84.0)  # of a support vector with alpha near 0, and with the largest alpha
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoundaryDisplay:
+    """The decision surface of a classifier over two features, with its support vectors.
+
+    For two classes the boundary f = 0, the margins f = +-1 and the values of f in between; for
+    more, the region of each class. Support vectors are ringed, larger for a larger alpha, and
+    those at the bound alpha = C have a square instead of a circle.
+
+    Parameters
+    ----------
+    xx0, xx1 : arrays of shape (grid_resolution, grid_resolution)
+        The grid: first and second feature.
+    response : array of the same shape
+        Decision values for two classes, positions in `classes` for more.
+    X : array of shape (n, 2)
+    y : array of shape (n,)
+    classes : array of shape (n_classes,)
+    support, bounded : boolean arrays of shape (n,)
+        Which points have alpha > 0, and which of them alpha = C.
+    alpha : array of shape (n,)
+        |dual coefficient|; the largest over the pairs of classes if there are several.
+    feature_names : pair of str
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Of the last `plot`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from maxmargin import SVC
+    >>> from maxmargin.displays import BoundaryDisplay
+    >>> X, y = make_moons(100, noise=0.2, random_state=0)
+    >>> model = SVC(gamma=2.0).fit(X, y)
+    >>> display = BoundaryDisplay.from_estimator(model, X, y, plot=False)
+    >>> display.response.shape
+    (200, 200)
+    >>> bool(display.support.sum() == model.n_support_.sum())
+    True
+    """
+
+    xx0: np.ndarray
+    xx1: np.ndarray
+    response: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+    classes: np.ndarray
+    support: np.ndarray
+    bounded: np.ndarray
+    alpha: np.ndarray
+    feature_names: tuple[str, str] = ("x1", "x2")
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, grid_resolution=200, eps=None, ax=None, plot=True):
+        """Evaluate a fitted classifier on a grid around X, and draw it.
+
+        Parameters
+        ----------
+        estimator : classifier, or Pipeline that ends in one
+            With a `decision_function`. Support vectors are marked if it keeps `roles_` (as
+            `maxmargin.SVC` does) and X is what it was fitted on.
+        X : array, sparse matrix or data frame of shape (n, 2)
+        y : array of shape (n,)
+        grid_resolution : int, default=200
+            Grid points along each feature.
+        eps : float, optional
+            How far the grid reaches beyond the points, in the units of X; 8 % of the range of
+            each feature if not given.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
+        plot : bool, default=True
+            False keeps the data without drawing, and without matplotlib.
+        """
+        check_is_fitted(estimator)
+        points, y = _checked(X, y, estimator.classes_)
+        xx0, xx1 = _grid(points, grid_resolution, eps)
+        alpha, bounded = _multipliers(estimator, X)
+        display = cls(
+            xx0=xx0,
+            xx1=xx1,
+            response=_response(estimator, X, xx0, xx1),
+            X=points,
+            y=y,
+            classes=estimator.classes_,
+            support=alpha > 0,
+            bounded=bounded,
+            alpha=alpha,
+            feature_names=_feature_names(X),
+        )
+        return display.plot(ax=ax) if plot else display
+
+    def plot(self, ax=None):
+        """Draw on the given axes, or on a new figure."""
+        ax = axes_for(ax, "BoundaryDisplay", figsize=(8.0, 4.8))
+        draw_surface = _draw_values if len(self.classes) == 2 else _draw_regions
+        lines = draw_surface(ax, self)
+        handles = _draw_points(ax, self) + _draw_support(ax, self) + lines
+        ax.set(
+            xlim=(self.xx0.min(), self.xx0.max()),
+            ylim=(self.xx1.min(), self.xx1.max()),
+            xlabel=self.feature_names[0],
+            ylabel=self.feature_names[1],
+        )
+        # Beside the axes: inside it would hide points.
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+# Computing.
+
+
+def _checked(X, y, classes):
+    points = arrays.dense(check_array(X, accept_sparse="csr", dtype=np.float64))
+    if points.shape[1] != 2:
+        raise ValueError(f"BoundaryDisplay: X must have 2 features, got {points.shape[1]}.")
+    check_consistent_length(X, y)
+    y = column_or_1d(y)
+    unknown = y[~np.isin(y, classes)].tolist()
+    if unknown:
+        raise ValueError(
+            f"BoundaryDisplay: y holds the label {unknown[0]!r}, which was not in the fit."
+        )
+    return points, y
+
+
+def _grid(points, resolution, eps):
+    low, high = points.min(axis=0), points.max(axis=0)
+    spread = np.where(high > low, high - low, 1.0)
+    beyond = SURROUNDINGS * spread if eps is None else np.full(2, float(eps))
+    sides = np.linspace(low - beyond, high + beyond, resolution)
+    return np.meshgrid(sides[:, 0], sides[:, 1])
+
+
+def _response(estimator, X, xx0, xx1):
+    columns = xx0.ravel(), xx1.ravel()
+    if hasattr(X, "columns"):  # a data frame: the estimator expects its names again
+        grid = type(X)(dict(zip(X.columns, columns, strict=True)))
+    else:
+        grid = np.column_stack(columns)
+    if len(estimator.classes_) == 2:
+        return estimator.decision_function(grid).reshape(xx0.shape)
+    return np.searchsorted(estimator.classes_, estimator.predict(grid)).reshape(xx0.shape)
+
+
+def _multipliers(estimator, X):
+    """|alpha| of every row of X and whether it is at its bound; zeros if X was not fitted on."""
+    machine = estimator
+    if isinstance(estimator, Pipeline):
+        machine = estimator[-1]
+        X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+    n = arrays.n_rows(X)
+    alpha, bounded = np.zeros(n), np.zeros(n, dtype=bool)
+    if _was_fitted_on(machine, X):
+        alpha[machine.support_] = np.abs(arrays.dense(machine.dual_coef_)).max(axis=0)
+        bounded = np.isin(machine.roles_, ("inside", "misclassified"))
+    return alpha, bounded
+
+
+def _was_fitted_on(machine, X):
+    if not hasattr(machine, "roles_") or len(machine.roles_) != arrays.n_rows(X):
+        return False
+    rows = np.asarray(arrays.dense(X), dtype=np.float64)[machine.support_]
+    return np.array_equal(rows, arrays.dense(machine.support_vectors_))
+
+
+def _feature_names(X):
+    first, second = X.columns if hasattr(X, "columns") else ("x1", "x2")
+    return str(first), str(second)
+
+
+# Drawing. Each function returns what the legend shall name.
+
+
+def _draw_values(ax, display):
+    """Two classes: the values of f, the boundary and the margins."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ends = tint(colour_of(0), 0.55), "white", tint(colour_of(1), 0.55)
+    ax.contourf(
+        display.xx0,
+        display.xx1,
+        np.clip(display.response, -LARGEST_VALUE, LARGEST_VALUE),
+        levels=np.linspace(-LARGEST_VALUE, LARGEST_VALUE, 33),
+        cmap=LinearSegmentedColormap.from_list("classes", ends),
+        zorder=0,
+    )
+    return [
+        _draw_level(ax, display, (0.0,), "-", 2.0, "boundary, f = 0"),
+        _draw_level(ax, display, (-1.0, 1.0), "--", 1.3, "margins, f = ±1"),
+    ]
+
+
+def _draw_level(ax, display, values, style, width, label):
+    from matplotlib.lines import Line2D
+
+    f = display.response
+    present = [value for value in values if f.min() < value < f.max()]
+    if present:  # matplotlib warns about a level that is nowhere
+        look = {"linestyles": style, "linewidths": width, "colors": INK}
+        ax.contour(display.xx0, display.xx1, f, levels=present, zorder=1, **look)
+    return Line2D([], [], color=INK, linestyle=style, linewidth=width, label=label)
+
+
+def _draw_regions(ax, display):
+    """Several classes: one colour per region, and the lines between them."""
+    from matplotlib.colors import ListedColormap
+
+    n_classes = len(display.classes)
+    ax.pcolormesh(
+        display.xx0,
+        display.xx1,
+        display.response,
+        cmap=ListedColormap([tint(colour_of(k), 0.3) for k in range(n_classes)]),
+        vmin=-0.5,
+        vmax=n_classes - 0.5,
+        shading="nearest",
+        rasterized=True,
+        zorder=0,
+    )
+    for k in range(n_classes):
+        _outline(ax, display, display.response == k)
+    return []
+
+
+def _outline(ax, display, region):
+    # Blurred by a grid cell, or the line would climb the cells as a staircase.
+    inside = gaussian_filter(region.astype(float), sigma=1.0)
+    if inside.min() < 0.5 < inside.max():
+        ax.contour(
+            display.xx0, display.xx1, inside, levels=[0.5], colors=INK, linewidths=1.5, zorder=1
+        )
+
+
+def _draw_points(ax, display):
+    return [
+        ax.scatter(
+            *display.X[display.y == label].T,
+            s=POINT_AREA,
+            color=colour_of(k),
+            marker=marker_of(k),
+            edgecolor="white",
+            linewidth=0.4,
+            zorder=3,
+            label=f"class {label}",
+        )
+        for k, label in enumerate(display.classes)
+    ]
+
+
+def _draw_support(ax, display):
+    """A ring for every support vector, its area growing with alpha."""
+    smallest, largest = RING_AREAS
+    share = display.alpha / max(display.alpha.max(initial=0.0), np.finfo(float).tiny)
+    rings = []
+    for chosen, marker, label in (
+        (display.support & ~display.bounded, "o", "support vector, 0 < α < C"),
+        (display.support & display.bounded, "s", "support vector, α = C"),
+    ):
+        if chosen.any():
+            area = smallest + (largest - smallest) * share[chosen]
+            look = {"marker": marker, "facecolor": "none", "edgecolor": INK, "linewidth": 0.9}
+            ring = ax.scatter(*display.X[chosen].T, s=area, zorder=4, label=label, **look)
+            rings.append(ring)
+    return rings

@@ -1,0 +1,19 @@
+"""Shared fixtures; this folder is on the path, so that tests can import `oracle` and `zoo`."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def binary():
+    """A noisy binary problem of 150 points in four dimensions."""
+    import numpy as np
+
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((150, 4))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(150) > 0, 1, 0)
+    return X, y

@@ -1,0 +1,198 @@
+"""BoundaryDisplay keeps its data, marks the support vectors, and draws where it is told."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+from scipy import sparse
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from maxmargin import SVC
+from maxmargin.displays import BoundaryDisplay
+
+matplotlib.use("Agg")
+
+X, y = make_moons(120, noise=0.25, random_state=0)
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SVC(C=1.0, gamma=2.0).fit(X, y)
+
+
+def iris():
+    rows, labels = load_iris(return_X_y=True)
+    return rows[:, :2], np.array(["setosa", "versicolor", "virginica"])[labels]
+
+
+def legend_of(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+# The data.
+
+
+def test_it_keeps_the_decision_values_of_its_grid(model):
+    display = BoundaryDisplay.from_estimator(model, X, y, grid_resolution=30, plot=False)
+    assert display.xx0.shape == display.xx1.shape == display.response.shape == (30, 30)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    np.testing.assert_array_equal(display.response.ravel(), model.decision_function(grid))
+    np.testing.assert_array_equal(display.X, X)
+    np.testing.assert_array_equal(display.y, y)
+    np.testing.assert_array_equal(display.classes, model.classes_)
+
+
+def test_it_keeps_the_multipliers_of_every_point(model):
+    display = BoundaryDisplay.from_estimator(model, X, y, plot=False)
+    np.testing.assert_array_equal(np.flatnonzero(display.support), np.sort(model.support_))
+    np.testing.assert_array_equal(display.alpha[model.support_], np.abs(model.dual_coef_[0]))
+    np.testing.assert_array_equal(display.bounded, display.alpha == model.C)
+    assert display.bounded.sum() == model.certificate_.n_bound > 0
+
+
+def test_eps_is_the_distance_beyond_the_points(model):
+    display = BoundaryDisplay.from_estimator(model, X, y, eps=0.5, plot=False)
+    np.testing.assert_allclose(display.xx0.min(), X[:, 0].min() - 0.5)
+    np.testing.assert_allclose(display.xx1.max(), X[:, 1].max() + 0.5)
+
+
+def test_points_it_was_not_fitted_on_are_no_support_vectors(model):
+    display = BoundaryDisplay.from_estimator(model, X + 0.01, y)
+    assert not display.support.any()
+    assert not any("support" in text for text in legend_of(display))
+
+
+def test_a_pipeline_shows_the_points_before_scaling():
+    pipeline = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    display = BoundaryDisplay.from_estimator(pipeline, X, y)
+    assert display.support.sum() == len(pipeline[-1].support_)
+    np.testing.assert_array_equal(display.X, X)
+
+
+def test_sparse_rows_give_the_same_picture(model):
+    rows = sparse.csr_array(X)
+    display = BoundaryDisplay.from_estimator(SVC(C=1.0, gamma=2.0).fit(rows, y), rows, y)
+    dense = BoundaryDisplay.from_estimator(model, X, y, plot=False)
+    np.testing.assert_allclose(display.response, dense.response, atol=1e-2)
+    assert display.support.sum() > 0
+
+
+def test_any_classifier_with_decision_values_has_a_boundary():
+    display = BoundaryDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
+    assert not display.support.any()
+
+
+# The picture.
+
+
+def test_it_draws_on_the_given_axes(model):
+    figure, axes = pyplot.subplots(1, 2)
+    display = BoundaryDisplay.from_estimator(model, X, y, ax=axes[1])
+    assert display.ax_ is axes[1]
+    assert display.figure_ is figure
+    assert not axes[0].has_data()
+    assert pyplot.get_fignums() == [figure.number]
+
+
+def test_it_draws_again_from_its_data(model):
+    display = BoundaryDisplay.from_estimator(model, X, y, plot=False)
+    assert not hasattr(display, "ax_")
+    assert display.plot() is display
+    first = display.ax_
+    assert display.plot().ax_ is not first
+
+
+def test_two_classes_name_everything_drawn(model, tmp_path):
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    assert legend_of(display) == [
+        "class 0",
+        "class 1",
+        "support vector, 0 < α < C",
+        "support vector, α = C",
+        "boundary, f = 0",
+        "margins, f = ±1",
+    ]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("x1", "x2")
+    display.figure_.savefig(tmp_path / "boundary.png")
+    assert (tmp_path / "boundary.png").stat().st_size > 0
+
+
+def test_rings_grow_with_alpha(model):
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    rings = {ring.get_label(): ring for ring in display.ax_.collections}
+    free = display.support & ~display.bounded
+    sizes = rings["support vector, 0 < α < C"].get_sizes()
+    np.testing.assert_array_equal(np.argsort(sizes), np.argsort(display.alpha[free]))
+    assert np.all(rings["support vector, α = C"].get_sizes() > sizes.max())
+
+
+def test_several_classes_are_regions():
+    rows, labels = iris()
+    model = SVC().fit(rows, labels)
+    display = BoundaryDisplay.from_estimator(model, rows, labels)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    np.testing.assert_array_equal(display.classes[display.response.ravel()], model.predict(grid))
+    np.testing.assert_array_equal(np.flatnonzero(display.support), np.sort(model.support_))
+    assert legend_of(display)[:3] == ["class setosa", "class versicolor", "class virginica"]
+
+
+def test_the_axes_carry_the_names_of_a_data_frame():
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    display = BoundaryDisplay.from_estimator(SVC().fit(frame, y), frame, y)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("width", "height")
+    assert display.support.any()
+
+
+def test_a_surface_that_reaches_no_margin_is_drawn_without_a_warning():
+    model = SVC(C=1e-6).fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    assert np.ptp(display.response) < 1
+    display.figure_.canvas.draw()
+
+
+def test_one_place_has_a_grid_around_it():
+    model = SVC(kernel="linear").fit([[0.0, 0.0], [0.0, 1.0]], [0, 1])
+    display = BoundaryDisplay.from_estimator(model, [[0.0, 0.0], [0.0, 1.0]], [0, 1])
+    assert np.ptp(display.xx0) > 0
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 4])
+def test_two_features_are_expected(n_features):
+    rows = np.random.default_rng(0).normal(size=(20, n_features))
+    labels = np.arange(20) % 2
+    message = rf"^BoundaryDisplay: X must have 2 features, got {n_features}\.$"
+    with pytest.raises(ValueError, match=message):
+        BoundaryDisplay.from_estimator(SVC().fit(rows, labels), rows, labels)
+
+
+def test_labels_are_those_of_the_fit(model):
+    message = r"^BoundaryDisplay: y holds the label 2, which was not in the fit\.$"
+    with pytest.raises(ValueError, match=message):
+        BoundaryDisplay.from_estimator(model, X, y + 1)
+
+
+def test_the_estimator_is_fitted():
+    with pytest.raises(NotFittedError):
+        BoundaryDisplay.from_estimator(SVC(), X, y)
+
+
+def test_importing_displays_does_not_load_matplotlib():
+    code = "import sys, maxmargin.displays; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,46 @@
+"""The oracle: the dual problem solved by an interior-point method that we did not write."""
+
+import numpy as np
+import qpsolvers
+
+
+def oracle_objective(problem):
+    """The optimum of a DualProblem, by PIQP at 1e-12."""
+    K = problem.kernel(problem.X)
+    K = (K + K.T) / 2
+    coef = _split(problem, K) if np.any(problem.epsilon) else _plain(problem, K)
+    coef = np.clip(coef, problem.lower, problem.upper)
+    return problem.objective(coef, K @ coef)
+
+
+def _plain(problem, K):
+    members = _members(problem)
+    return _solve(K, -problem.linear, members, problem.totals, problem.lower, problem.upper)
+
+
+def _split(problem, K):
+    """c = u - v with u, v >= 0 turns epsilon |c| into a linear term."""
+    n, members = problem.n, _members(problem)
+    cost = np.concatenate([problem.epsilon - problem.linear, problem.epsilon + problem.linear])
+    upper = np.concatenate([problem.upper, -problem.lower])
+    solution = _solve(
+        np.block([[K, -K], [-K, K]]), cost, np.hstack([members, -members]), problem.totals,
+        np.zeros(2 * n), upper,
+    )  # fmt: skip
+    return solution[:n] - solution[n:]
+
+
+def _members(problem):
+    return np.array([problem.groups == group for group in range(problem.n_groups)], dtype=float)
+
+
+def _solve(P, q, A, b, lower, upper):
+    # In units of the box, so that C = 1e3 and C = 1e-3 look alike to the method.
+    unit = float(np.max(upper - lower))
+    scale = max(float(np.max(np.abs(P))) * unit**2, float(np.max(np.abs(q))) * unit)
+    solution = qpsolvers.solve_qp(
+        P * (unit**2 / scale), q * (unit / scale), A=A, b=b / unit, lb=lower / unit,
+        ub=upper / unit, solver="piqp", eps_abs=1e-12, eps_rel=1e-12, max_iter=1000,
+    )  # fmt: skip
+    assert solution is not None, "the oracle found no solution"
+    return solution * unit
