@@ -41,7 +41,9 @@ def check_compressed(X, name="X"):
     indptr, indices = X.indptr, X.indices
     n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
     if len(indptr) != n_major + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
-        raise ValueError(f"{name}: the index pointer of the sparse matrix does not increase from 0.")
+        raise ValueError(
+            f"{name}: the sparse matrix has an index pointer that does not rise from 0."
+        )
     if len(X.data) != len(indices) or indptr[-1] > len(indices):
         raise ValueError(
             f"{name}: the sparse matrix has {len(X.data)} values, {len(indices)} indices "
@@ -84,10 +86,21 @@ def dots(A, B, out=None):
 def squared_norms(X):
     """|x|^2 of every row, summed in float64."""
     if is_sparse(X):
-        squares = X.copy()
-        squares.data = squares.data.astype(np.float64) ** 2
-        return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+        return _row_sums(canonical_csr(X), np.square)
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def _row_sums(X, function):
+    """The sum of function(x_k) over every row, in float64; X is dense or canonical CSR."""
+    if is_sparse(X):
+        values = function(X.data.astype(np.float64))
+        stored = sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
+        n_zeros = X.shape[1] - np.diff(X.indptr)
+        return stored.sum(axis=1) + n_zeros * function(0.0)
+    sums = np.empty(len(X))
+    for rows in blocks(len(X), max(1, 1_000_000 // max(1, X.shape[1]))):
+        sums[rows] = function(X[rows].astype(np.float64)).sum(axis=1)
+    return sums
 
 
 def column_means(X):
@@ -104,15 +117,16 @@ def blocks(n, size):
 
 
 def variance(X, sample_weight=None):
-    """The variance of all entries of X, each row counted as often as its weight says."""
+    """The variance of all entries of X, each row counted as often as its weight says.
+
+    Counted from an entry of X on, so that it is exactly zero where all entries are equal.
+    """
     n, n_features = X.shape
     if n == 0 or n_features == 0:
         return 0.0
-    weights = np.full(n, 1.0 / n) if sample_weight is None else sample_weight / sample_weight.sum()
-    mean = float(weights @ np.asarray(X.mean(axis=1), dtype=np.float64).ravel())
-    if is_sparse(X):
-        return max(float(weights @ squared_norms(X)) / n_features - mean * mean, 0.0)
-    return sum(
-        float(weights[rows] @ squared_norms(X[rows].astype(np.float64) - mean)) / n_features
-        for rows in blocks(n, max(1, 1_000_000 // n_features))
-    )
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    X = canonical_csr(X) if is_sparse(X) else X
+    origin = float(X[np.argmax(weights), 0])
+    weights = weights / (weights.sum() * n_features)
+    mean = float(weights @ _row_sums(X, lambda x: x - origin))
+    return float(weights @ _row_sums(X, lambda x: (x - origin - mean) ** 2))

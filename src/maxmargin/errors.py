@@ -15,6 +15,9 @@ __all__ = [
 ]
 
 
+OVERFLOW = "kernel overflow: {} is not finite on this data. Scale the data."
+
+
 class NotSeparableError(ValueError):
     """A hard margin was asked for and no separator exists."""
 

@@ -14,7 +14,7 @@ from maxmargin.compiled.rows import subtract_rows
 from maxmargin.compiled.tiles import gaussian_from_dots_32, gaussian_from_dots_64
 from maxmargin.engines.rows import NOT_STORED, RowCache
 from maxmargin.engines.threads import workers
-from maxmargin.errors import KernelError
+from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels import Linear
 from maxmargin.kernels.pairs import Pairs, Points
 
@@ -66,12 +66,12 @@ class CPUKernelMatrix:
     def block(self, rows):
         points = self.points if np.array_equal(rows, self.points.index) else self.points[rows]
         if len(rows) <= PANEL_ROWS:
-            return _finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
+            return _finite(_evaluate(self.kernel, TilePairs(points, points)), self.kernel)
         block = np.empty((len(rows), len(rows)), dtype=self.dtype)
         _warm_up(self.kernel, points)
 
         def fill(panel):
-            values = self.kernel.formula(TilePairs(points[panel], points, block[panel].ravel()))
+            values = _evaluate(self.kernel, TilePairs(points[panel], points, block[panel].ravel()))
             if values.base is not block:
                 block[panel] = values
 
@@ -97,7 +97,7 @@ class CPUKernelMatrix:
             subtract_rows(part, store, old_slots, old_steps, columns.start)
             scratch = np.empty(PANEL_ROWS * TILE_COLUMNS, dtype=self.dtype)
             for panel, panel_steps, slots in panels:
-                values = self.kernel.formula(TilePairs(panel, points, scratch))
+                values = _evaluate(self.kernel, TilePairs(panel, points, scratch))
                 part -= panel_steps @ values
                 keep = np.flatnonzero(slots != NOT_STORED)
                 store[slots[keep], columns] = values[keep]
@@ -140,7 +140,8 @@ class CPUEngine:
 
     def expand(self, kernel, X, Z, coef, index=None):
         if isinstance(kernel, Linear):  # f(x) = w.x: the expansion collapses to one vector
-            return np.asarray(X @ (Z.T @ coef), dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return _finite(np.asarray(X @ (Z.T @ coef), dtype=np.float64), kernel)
         centres = Points(Z, index=index)
         result = np.zeros((arrays.n_rows(X), coef.shape[1]))
         panels = [(centres[part], coef[part]) for part in arrays.blocks(len(centres), PANEL_ROWS)]
@@ -151,7 +152,7 @@ class CPUEngine:
             tile = Points(arrays.take(X, rows), centre_of=centres)
             scratch = np.empty(PANEL_ROWS * EXPAND_ROWS)
             for panel, weights in panels:
-                result[rows] += kernel.formula(TilePairs(tile, panel, scratch)) @ weights
+                result[rows] += _evaluate(kernel, TilePairs(tile, panel, scratch)) @ weights
 
         tiles = arrays.blocks(len(result), EXPAND_ROWS)
         if len(tiles) == 1:
@@ -165,10 +166,16 @@ def _warm_up(kernel, points):
     """Make the forms that the kernel needs now, once, and not in several threads at a time."""
     if kernel.takes == "features":
         one = points[:1]
-        kernel.formula(Pairs(one, one))
+        _evaluate(kernel, Pairs(one, one))
 
 
 def _finite(values, kernel):
     if not np.all(np.isfinite(values)):
-        raise KernelError(f"kernel overflow: {kernel} is not finite on this data. Scale the data.")
+        raise KernelError(OVERFLOW.format(kernel))
     return values
+
+
+def _evaluate(kernel, pairs):
+    """The formula, with overflow left to `_finite` (NumPy's warnings would come once a thread)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return kernel.formula(pairs)

@@ -243,6 +243,8 @@ class BaseSVM(BaseEstimator):
         if self.kernel != "linear" and not isinstance(self.kernel, Linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
         coef = self._linear_coef()
+        if arrays.is_sparse(coef):
+            coef.sort_indices()  # SciPy would want to do it later, in place
         flags = (coef.data if arrays.is_sparse(coef) else coef).flags
         flags.writeable = False
         return coef

@@ -20,9 +20,7 @@ def pair_decisions(expansions, intercept, n_classes):
     `expansions[i]` holds, in column r, the part of the support vectors of class i in the machine
     against its r-th opponent (the classes other than i, in order): row r of `dual_coef_`.
     """
-    columns = [
-        expansions[i][:, j - 1] + expansions[j][:, i] for i, j in pairs_of(n_classes)
-    ]
+    columns = [expansions[i][:, j - 1] + expansions[j][:, i] for i, j in pairs_of(n_classes)]
     return np.column_stack(columns) + intercept
 
 

@@ -7,7 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin import engines, solvers
-from maxmargin.kernels import RBF, Custom, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.kernels import (
+    RBF,
+    Custom,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
 
 
 class Constraint(NamedTuple):
@@ -57,9 +66,11 @@ SVM_CONSTRAINTS = {
     "degree": Constraint("a whole number of at least 0", lambda v: is_whole(v) and v >= 0),
     "gamma": Constraint(
         "'scale', 'auto' or a number of at least 0",
-        lambda v: v in ("scale", "auto")
-        if isinstance(v, str)
-        else is_real(v) and np.isfinite(v) and v >= 0,
+        lambda v: (
+            v in ("scale", "auto")
+            if isinstance(v, str)
+            else is_real(v) and np.isfinite(v) and v >= 0
+        ),
     ),
     "coef0": Constraint("a number", lambda v: is_real(v) and np.isfinite(v)),
     "shrinking": FLAG,

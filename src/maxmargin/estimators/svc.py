@@ -290,7 +290,7 @@ class SVC(ClassifierMixin, BaseSVM):
         labels = np.searchsorted(self.classes_, y)
         labels = np.minimum(labels, len(self.classes_) - 1)
         if np.any(self.classes_[labels] != y):
-            unknown = y[self.classes_[labels] != y][0]
+            unknown = y[self.classes_[labels] != y].tolist()[0]
             raise ValueError(f"SVC: y holds the label {unknown!r}, which was not in the fit.")
         if len(self.classes_) == 2:
             decisions = -decisions  # from here on, positive speaks for the first of the pair

@@ -12,7 +12,7 @@ from maxmargin.kernels.base import (
 from maxmargin.kernels.custom import Custom, Precomputed
 from maxmargin.kernels.distance import RBF, Laplacian
 from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
-from maxmargin.kernels.mercer import MercerReport, mercer
+from maxmargin.kernels.spectrum import MercerReport, mercer
 
 __all__ = [
     "RBF",

@@ -50,7 +50,7 @@ class Kernel(BaseEstimator):
     def __call__(self, X, Z=None):
         """The matrix k(x, z), in float64."""
         self.check()
-        X, Z = _as_rows(X), None if Z is None else _as_rows(Z)
+        X, Z = as_rows(X), None if Z is None else as_rows(Z)
         if Z is not None and arrays.is_sparse(X) != arrays.is_sparse(Z):
             X, Z = arrays.dense(X), arrays.dense(Z)
         pairs = Pairs(*points_of(X, Z))
@@ -59,7 +59,7 @@ class Kernel(BaseEstimator):
     def diagonal(self, X):
         """k(x, x) for every row of X, in float64."""
         self.check()
-        return np.asarray(self.diagonal_formula(Points(_as_rows(X))), dtype=np.float64)
+        return np.asarray(self.diagonal_formula(Points(as_rows(X))), dtype=np.float64)
 
     def feature_map(self, X):
         """phi(X) with phi(x).phi(z) = k(x, z), where a finite one exists."""
@@ -67,7 +67,9 @@ class Kernel(BaseEstimator):
 
     def parts(self):
         """The kernels this one is made of."""
-        return [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
+        return [
+            value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)
+        ]
 
     def resolve(self, X, sample_weight=None):
         """A copy in which every parameter that depends on the data has become a number."""
@@ -168,6 +170,7 @@ class Scaled(Kernel):
         return self.kernel.diagonal_formula(points) * self.factor
 
     def feature_map(self, X):
+        self.check()
         return self.kernel.feature_map(X) * np.sqrt(self.factor)
 
 
@@ -193,6 +196,7 @@ class Power(Kernel):
         return integer_power(self.kernel.diagonal_formula(points), self.degree)
 
     def feature_map(self, X):
+        self.check()
         features = once = self.kernel.feature_map(X)
         for _ in range(self.degree - 1):
             features = _all_products(features, once)
@@ -211,14 +215,14 @@ class Conformal(Kernel):
         return self.kernel.positive_semidefinite
 
     def formula(self, pairs):
-        values = self.kernel.formula(pairs) * self._factor_of(pairs.A)[:, None]
-        return values * self._factor_of(pairs.B)
+        factors = self._factor_of(pairs.A)[:, None] * self._factor_of(pairs.B)
+        return self.kernel.formula(pairs) * factors
 
     def diagonal_formula(self, points):
         return self.kernel.diagonal_formula(points) * self._factor_of(points) ** 2
 
     def feature_map(self, X):
-        factor = self._factor_of(Points(X))
+        factor = self._factor_of(Points(as_rows(X)))
         return sparse.diags_array(factor) @ self.kernel.feature_map(X)
 
     def _factor_of(self, points):
@@ -245,15 +249,15 @@ class Normalised(Kernel):
         return self.kernel.positive_semidefinite
 
     def formula(self, pairs):
-        values = self.kernel.formula(pairs) / self._length_of(pairs.A)[:, None]
-        values /= self._length_of(pairs.B)
-        return values
+        lengths = self._length_of(pairs.A)[:, None] * self._length_of(pairs.B)
+        return self.kernel.formula(pairs) / lengths
 
     def diagonal_formula(self, points):
         return self.kernel.diagonal_formula(points) / self._length_of(points) ** 2
 
     def feature_map(self, X):
-        return sparse.diags_array(1 / self._length_of(Points(X))) @ self.kernel.feature_map(X)
+        lengths = self._length_of(Points(as_rows(X)))
+        return sparse.diags_array(1 / lengths) @ self.kernel.feature_map(X)
 
     def _length_of(self, points):
         squares = np.asarray(self.kernel.diagonal_formula(points), dtype=np.float64)
@@ -300,7 +304,8 @@ def _is_number(value):
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
 
 
-def _as_rows(X):
+def as_rows(X):
+    """X as formulas take it: an array, a CSR matrix, or a list of what is not numbers."""
     if arrays.is_sparse(X):
         return arrays.canonical_csr(X)
     if isinstance(X, np.ndarray) or not _holds_numbers(X):
@@ -311,10 +316,12 @@ def _as_rows(X):
 def _holds_numbers(X):
     """Whether a list is a list of rows of numbers, and not of strings or other objects."""
     try:
-        np.asarray(X, dtype=np.float64)
+        values = np.asarray(X)
+        values.astype(np.float64)
     except (TypeError, ValueError):
         return False
-    return True
+    # NumPy would also read the string "010" as the number 10.
+    return not any(isinstance(value, (str, bytes)) for value in values.flat[:1])
 
 
 def _all_known(*kernels):

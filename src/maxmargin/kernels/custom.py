@@ -23,14 +23,25 @@ class Precomputed(Kernel):
     takes = "gram"
 
     def formula(self, pairs):
-        values = pairs.A.X[:, pairs.B.index]
+        values = self._rows_of(pairs.A, pairs.B.index)[:, pairs.B.index]
         if arrays.is_sparse(values):
             values = values.toarray()
         return values.astype(pairs.A.dtype)
 
     def diagonal_formula(self, points):
-        diagonal = points.X[np.arange(len(points)), points.index]
+        rows = self._rows_of(points, points.index)
+        diagonal = rows[np.arange(len(points)), points.index]
         return np.asarray(diagonal, dtype=points.dtype).ravel()
+
+    def _rows_of(self, points, index):
+        """The rows of the matrix, which must reach to every training point in `index`."""
+        n_columns, n_needed = points.X.shape[1], int(np.max(index, initial=-1)) + 1
+        if n_columns < n_needed:
+            raise KernelError(
+                f"Precomputed: X must have a column for each of the {n_needed} training points, "
+                f"got {n_columns} columns."
+            )
+        return points.X
 
 
 class Custom(Kernel):
@@ -61,20 +72,23 @@ class Custom(Kernel):
             raise ValueError(f"Custom: function must be callable, got {self.function!r}.")
 
     def formula(self, pairs):
-        values = self.function(pairs.A.X, pairs.B.X)
+        return self._matrix(pairs.A.X, pairs.B.X).astype(pairs.A.dtype)
+
+    def diagonal_formula(self, points):
+        def block(rows):
+            X = arrays.take(points.X, rows)
+            return np.diagonal(self._matrix(X, X))
+
+        pieces = [block(rows) for rows in arrays.blocks(len(points), 16)]
+        return np.concatenate(pieces).astype(points.dtype) if pieces else np.empty(0, points.dtype)
+
+    def _matrix(self, X, Z):
+        values = self.function(X, Z)
         values = values.toarray() if arrays.is_sparse(values) else np.asarray(values)
-        expected = (len(pairs.A), len(pairs.B))
+        expected = (arrays.n_rows(X), arrays.n_rows(Z))
         if values.shape != expected:
             raise KernelError(
                 f"Custom: the kernel function must return a matrix of shape {expected}, "
                 f"got {values.shape}."
             )
-        return values.astype(pairs.A.dtype)
-
-    def diagonal_formula(self, points):
-        def block(rows):
-            X = arrays.take(points.X, rows)
-            return np.diagonal(np.asarray(self.function(X, X)))
-
-        pieces = [block(rows) for rows in arrays.blocks(len(points), 16)]
-        return np.concatenate(pieces).astype(points.dtype) if pieces else np.empty(0, points.dtype)
+        return values

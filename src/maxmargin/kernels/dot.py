@@ -7,7 +7,14 @@ from math import factorial, prod
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.kernels.base import Kernel, check_number, check_whole_number, integer_power
+from maxmargin.kernels.base import (
+    Kernel,
+    as_rows,
+    check_number,
+    check_whole_number,
+    integer_power,
+)
+from maxmargin.kernels.pairs import Points
 from maxmargin.kernels.scale import check_gamma, resolved_gamma
 
 
@@ -28,7 +35,7 @@ class Linear(Kernel):
         return arrays.squared_norms(points.numbers).astype(points.dtype)
 
     def feature_map(self, X):
-        return X
+        return Points(as_rows(X)).numbers
 
 
 class Polynomial(Kernel):
@@ -37,7 +44,7 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int of at least 0, default=3
-    gamma : float above 0, "scale" or "auto", default=1.0
+    gamma : float of at least 0, "scale" or "auto", default=1.0
     coef0 : float, default=0.0
         Negative values are allowed, as in LIBSVM, but the kernel is then indefinite.
 
@@ -55,7 +62,7 @@ class Polynomial(Kernel):
 
     @property
     def positive_semidefinite(self):
-        return self.coef0 >= 0 or None
+        return True if self.coef0 >= 0 else None
 
     def check(self):
         check_whole_number(self, "degree", self.degree, at_least=0)
@@ -85,7 +92,7 @@ class Polynomial(Kernel):
         self.check()
         if self.coef0 < 0:
             return super().feature_map(X)
-        X = np.asarray(arrays.dense(X), dtype=np.float64)
+        X = arrays.dense(Points(as_rows(X)).numbers)
         columns = X * np.sqrt(self.gamma)
         if self.coef0 > 0:
             columns = np.column_stack([columns, np.full(len(X), np.sqrt(self.coef0))])

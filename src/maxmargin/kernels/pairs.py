@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
 from maxmargin import arrays
+from maxmargin.errors import OVERFLOW, KernelError
 
 
 class Points:
@@ -52,8 +53,8 @@ class Points:
         """Made once for the whole set; a part takes its rows from the whole."""
         if name not in self._forms:
             whole = self._whole
-            self._forms[name] = make() if whole is None else arrays.take(
-                getattr(whole, name), self._rows
+            self._forms[name] = (
+                make() if whole is None else arrays.take(getattr(whole, name), self._rows)
             )
         return self._forms[name]
 
@@ -87,15 +88,18 @@ class Points:
     @property
     def centred_squared_norms(self):
         def norms():
-            return arrays.squared_norms(self.centred).astype(self.dtype)
+            norms = arrays.squared_norms(self.centred)
+            if norms.size and not norms.max() < 0.1 * float(np.finfo(self.dtype).max):
+                raise KernelError(OVERFLOW.format("the squared distance"))
+            return norms.astype(self.dtype)
 
         return self._form("centred_squared_norms", norms)
 
     @property
     def n_bytes(self):
         """The memory that the forms take beside X itself."""
-        own = [form for form in self._forms.values() if form is not self._forms["X"]]
-        return sum(arrays.n_bytes(form) for form in own)
+        own = {id(form): form for form in self._forms.values() if form is not self._forms["X"]}
+        return sum(arrays.n_bytes(form) for form in own.values())
 
 
 def _shifted(X, centre, dtype):
@@ -123,8 +127,8 @@ class Pairs:
         """|x - z|^2 for every pair, never negative, exactly zero between a point and itself."""
         distances = arrays.dots(self.A.centred, self.B.centred)
         distances *= -2
-        distances += self.A.centred_squared_norms[:, None]
-        distances += self.B.centred_squared_norms
+        # Both norms at once: one after the other, their order would show in the last digit.
+        distances += self.A.centred_squared_norms[:, None] + self.B.centred_squared_norms
         np.maximum(distances, 0, out=distances)
         if self.A is self.B:
             np.fill_diagonal(distances, 0)

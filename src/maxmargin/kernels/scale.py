@@ -1,9 +1,13 @@
 """gamma, the width parameter that several kernels share, and its two names that depend on data."""
 
+from math import isfinite
+
+import numpy as np
 from sklearn.base import clone
 
 from maxmargin import arrays
-from maxmargin.kernels.base import check_number
+from maxmargin.errors import OVERFLOW, KernelError
+from maxmargin.kernels.base import as_rows, check_number
 
 NAMED_GAMMAS = ("scale", "auto")
 
@@ -17,7 +21,8 @@ def check_gamma(kernel):
                 "call kernel.resolve(X) first, or give a number."
             )
         raise ValueError(
-            f"{name}: gamma must be a number above 0, 'scale' or 'auto', got {kernel.gamma!r}."
+            f"{name}: gamma must be 'scale', 'auto' or a number of at least 0, "
+            f"got {kernel.gamma!r}."
         )
     # Zero makes the kernel constant: of no use, but scikit-learn accepts it.
     check_number(kernel, "gamma", kernel.gamma, at_least=0.0)
@@ -31,7 +36,11 @@ def resolved_gamma(kernel, X, sample_weight=None):
     """
     gamma = kernel.gamma
     if isinstance(gamma, str) and gamma in NAMED_GAMMAS:
+        X = as_rows(X)
         n_features = max(1, X.shape[1])
-        spread = arrays.variance(X, sample_weight) if gamma == "scale" else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            spread = arrays.variance(X, sample_weight) if gamma == "scale" else 1.0
+        if not isfinite(spread):
+            raise KernelError(OVERFLOW.format("the variance of X"))
         gamma = 1.0 / (n_features * spread) if spread > 0 else 1.0
     return clone(kernel).set_params(gamma=gamma)

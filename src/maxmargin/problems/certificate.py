@@ -114,11 +114,15 @@ class Certificate:
             f"  KKT violation     {self.kkt_violation:.3g}",
         ]
         lines += [f"    {k.replace('_', ' '):<24}{v:.3g}" for k, v in self.conditions.items()]
-        lines.append(f"  points            {self.n_zero} zero, {self.n_free} free, "
-                     f"{self.n_bound} at the bound")
+        lines.append(
+            f"  points            {self.n_zero} zero, {self.n_free} free, "
+            f"{self.n_bound} at the bound"
+        )
         if self.parts:
-            lines.append(f"  binary problems   {len(self.parts)}; objectives and points are sums, "
-                         "gap and violations the worst")
+            lines.append(
+                f"  binary problems   {len(self.parts)}; objectives and points are sums, "
+                "gap and violations the worst"
+            )
         return "\n".join(lines)
 
 
@@ -162,7 +166,7 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True):
 
 
 def combine(parts):
-    """One certificate for several binary problems: sums of the objectives, the worst of the rest."""
+    """One certificate for several problems: sums of the objectives, the worst of the rest."""
     if len(parts) == 1:
         return parts[0]
     worst = {name: max(part.conditions[name] for part in parts) for name in parts[0].conditions}

@@ -7,5 +7,5 @@ NAMES = tuple(_CLASSES)
 
 
 def solver_named(name):
-    """The class of a solver; loads the compiled loops it needs, which `import maxmargin` does not."""
+    """The class of a solver; loads its compiled loops, which `import maxmargin` does not."""
     return getattr(import_module(f"{__name__}.{name}"), _CLASSES[name])

@@ -110,7 +110,8 @@ class Budget:
             problem=self.problem,
             n_problems=self.n_problems,
         )
-        return any([bool(callback(progress)) for callback in self.callbacks])
+        answers = [callback(progress) for callback in self.callbacks]  # all of them are told
+        return any(bool(answer) for answer in answers)
 
 
 def expansion_of(problem, coef, engine):
@@ -131,6 +132,7 @@ def balanced(problem, coef):
     coef = coef.copy()
     for group, missing in enumerate(problem.totals - sums):
         room = np.minimum(coef - problem.lower, problem.upper - coef)
+        room = np.minimum(room, np.abs(coef))  # zero stays zero
         room[problem.groups != group] = 0.0
         widest = int(np.argmax(room))
         if 0 < abs(missing) < 0.5 * room[widest]:

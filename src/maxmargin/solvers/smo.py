@@ -22,6 +22,7 @@ from time import perf_counter
 import numpy as np
 
 from maxmargin.compiled import smo as compiled
+from maxmargin.errors import KernelError
 from maxmargin.solvers.base import Solution, balanced, biases, expansion_of
 
 WHOLE = 2048  # up to this many points, the whole problem is one block
@@ -187,7 +188,12 @@ class _Run:
 
     def by_blocks(self):
         for dtype in (np.float32,) + (np.float64,) * (REFRESHES - 1):
-            stopped = self.rounds(dtype)
+            try:
+                stopped = self.rounds(dtype)
+            except KernelError:
+                if dtype is np.float64:
+                    raise
+                continue  # beyond the range of float32
             if stopped not in ("converged", "stalled"):
                 return stopped
             if not self.state.exact:
@@ -317,7 +323,6 @@ class _Block:
         )  # fmt: skip
         self.exact = self.exact and outcome[0] == 0
         return outcome
-
 
     def refresh(self, problem):
         """Compute the gradient anew, for a block that is the whole problem; the violation."""

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from maxmargin.errors import OVERFLOW, KernelError
+
 # Eigenvalues of a float64 matrix are known to a few times 1e-16 of the largest; a kernel whose
 # smallest one lies within this share of it is positive semidefinite as far as rounding can tell.
 ROUNDING = 1e-10
@@ -44,6 +46,8 @@ def mercer(kernel, X):
     True
     """
     K = kernel(X)
+    if not np.all(np.isfinite(K)):
+        raise KernelError(OVERFLOW.format(kernel))
     eigenvalues = linalg.eigvalsh((K + K.T) / 2)
     return MercerReport(
         smallest_eigenvalue=float(eigenvalues[0]),

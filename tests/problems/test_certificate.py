@@ -1,0 +1,132 @@
+"""The certificate trusts nobody: it must see every way in which a solution can be wrong."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import oracle_objective
+from zoo import ZOO
+
+from maxmargin.engines import engine_named
+from maxmargin.kernels import RBF
+from maxmargin.problems import certify
+from maxmargin.problems.certificate import combine
+from maxmargin.problems.reductions import nearest_hull_points
+from maxmargin.solvers import solver_named
+from maxmargin.solvers.base import Budget
+
+NOISY = next(animal for animal in ZOO if animal.name == "noisy").problem()
+
+
+def solve(problem, tol=1e-9):
+    with engine_named("cpu") as engine:
+        return solver_named("smo")(tol).solve(problem, engine, Budget(10**7))
+
+
+SOLVED = solve(NOISY)
+
+
+def proof_of(coef=None, bias=None, tol=1e-6):
+    coef = SOLVED.coef if coef is None else coef
+    return certify(NOISY, coef, SOLVED.bias if bias is None else bias, tol)
+
+
+def test_the_optimum_is_optimal():
+    proof = proof_of()
+    assert proof.optimal
+    assert proof.kkt_violation < 1e-8
+    assert 0 <= proof.relative_gap < 1e-8 or abs(proof.duality_gap) < 1e-9
+
+
+def test_a_wrong_bias_breaks_slackness_and_widens_the_gap():
+    proof = proof_of(bias=SOLVED.bias + 0.1)
+    assert not proof.optimal
+    assert proof.complementary_slackness == pytest.approx(0.1, abs=1e-6)
+    assert proof.slack_complementarity == pytest.approx(0.1, abs=1e-6)
+    assert proof.duality_gap > 1e-3
+
+
+def test_a_coefficient_outside_its_box_breaks_dual_feasibility():
+    coef = SOLVED.coef.copy()
+    coef[np.argmax(coef)] += 0.5
+    proof = proof_of(coef)
+    assert proof.dual_feasibility == pytest.approx(0.5)
+    assert proof.stationarity == pytest.approx(0.5)
+    assert not proof.optimal
+
+
+def test_zero_coefficients_leave_the_whole_loss_as_gap():
+    proof = proof_of(np.zeros(NOISY.n), np.zeros(1))
+    assert proof.dual_objective == 0
+    assert proof.primal_objective == pytest.approx(NOISY.n)  # every hinge loss is one, C is one
+    assert proof.n_zero == NOISY.n
+
+
+def test_a_wrong_expansion_is_not_believed_when_it_is_computed_here():
+    assert certify(NOISY, SOLVED.coef, SOLVED.bias, 1e-6).optimal
+    lie = certify(NOISY, SOLVED.coef, SOLVED.bias, 1e-6, expansion=np.zeros(NOISY.n))
+    assert not lie.optimal
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(-2, 2))
+def test_weak_duality_holds_for_any_feasible_point(seed, bias):
+    rng = np.random.default_rng(seed)
+    coef = NOISY.nearest_feasible(rng.standard_normal(NOISY.n))
+    proof = proof_of(coef, np.array([bias]))
+    assert proof.stationarity < 1e-9
+    assert proof.dual_feasibility == 0
+    assert proof.primal_objective >= BEST - 1e-7
+    assert proof.dual_objective <= BEST + 1e-7
+
+
+BEST = oracle_objective(NOISY)
+
+
+def test_groups_each_have_their_own_bias():
+    problem = nearest_hull_points(RBF(gamma=0.5), NOISY.X, NOISY.linear)
+    solution = solve(problem, 1e-10)
+    proof = certify(problem, solution.coef, solution.bias, 1e-8)
+    assert len(solution.bias) == 2
+    assert proof.optimal
+    assert proof.dual_objective == pytest.approx(oracle_objective(problem), rel=1e-8)
+
+
+def test_epsilon_prices_the_size_of_a_coefficient():
+    rng = np.random.default_rng(0)
+    target = np.sin(NOISY.X[:, 0]) + 0.1 * rng.standard_normal(NOISY.n)
+    tube = replace(
+        NOISY, linear=target, epsilon=np.full(NOISY.n, 0.1), lower=np.full(NOISY.n, -2.0),
+        upper=np.full(NOISY.n, 2.0),
+    )  # fmt: skip
+    solution = solve(tube)
+    proof = certify(tube, solution.coef, solution.bias, 1e-6)
+    residual = np.abs(target - solution.expansion - solution.bias[0])
+    loss = np.maximum(residual - 0.1, 0).sum()
+    assert proof.optimal
+    assert proof.primal_objective == pytest.approx(
+        0.5 * solution.coef @ solution.expansion + 2.0 * loss
+    )
+    assert proof.dual_objective == pytest.approx(oracle_objective(tube), rel=1e-9)
+
+
+def test_combined_certificates_add_objectives_and_keep_the_worst():
+    good, bad = proof_of(), proof_of(bias=SOLVED.bias + 0.1)
+    both = combine([good, bad])
+    assert both.parts == (good, bad)
+    assert both.dual_objective == good.dual_objective + bad.dual_objective
+    assert both.duality_gap == bad.duality_gap
+    assert both.kkt_violation == bad.kkt_violation
+    assert not both.optimal
+    assert combine([good]) is good
+
+
+def test_nearest_feasible_keeps_a_feasible_point_and_mends_any_other():
+    np.testing.assert_allclose(NOISY.nearest_feasible(SOLVED.coef), SOLVED.coef, atol=1e-12)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        coef = NOISY.nearest_feasible(3 * rng.standard_normal(NOISY.n) + 1)
+        assert abs(coef.sum()) < 1e-9
+        assert np.all((coef >= NOISY.lower) & (coef <= NOISY.upper))
