@@ -8,14 +8,35 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maxmargin import displays, errors, kernels, problems
-    from maxmargin.estimators.svc import SVC
+    from maxmargin.estimators.one_class import OneClassSVM
+    from maxmargin.estimators.svc import SVC, NuSVC
+    from maxmargin.estimators.svr import SVR, NuSVR
     from maxmargin.kernels import mercer
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["SVC", "__version__", "displays", "errors", "kernels", "mercer", "problems"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "__version__",
+    "displays",
+    "errors",
+    "kernels",
+    "mercer",
+    "problems",
+]
 
-_HOMES = {"SVC": "maxmargin.estimators.svc", "mercer": "maxmargin.kernels"}
+_HOMES = {
+    "SVC": "maxmargin.estimators.svc",
+    "NuSVC": "maxmargin.estimators.svc",
+    "SVR": "maxmargin.estimators.svr",
+    "NuSVR": "maxmargin.estimators.svr",
+    "OneClassSVM": "maxmargin.estimators.one_class",
+    "mercer": "maxmargin.kernels",
+}
 
 
 def __getattr__(name):

@@ -90,13 +90,14 @@ def squared_norms(X):
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # who asks sees inf or NaN and says what overflowed
 def _row_sums(X, function):
     """The sum of function(x_k) over every row, in float64; X is dense or canonical CSR."""
     if is_sparse(X):
         values = function(X.data.astype(np.float64))
         stored = sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
         n_zeros = X.shape[1] - np.diff(X.indptr)
-        return stored.sum(axis=1) + n_zeros * function(0.0)
+        return stored.sum(axis=1) + n_zeros * function(np.float64(0.0))
     sums = np.empty(len(X))
     for rows in blocks(len(X), max(1, 1_000_000 // max(1, X.shape[1]))):
         sums[rows] = function(X[rows].astype(np.float64)).sum(axis=1)
@@ -116,6 +117,7 @@ def blocks(n, size):
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def variance(X, sample_weight=None):
     """The variance of all entries of X, each row counted as often as its weight says.
 

@@ -13,7 +13,7 @@ from maxmargin.engines import engine_named
 from maxmargin.kernels import RBF
 from maxmargin.problems import certify
 from maxmargin.problems.certificate import combine
-from maxmargin.problems.reductions import nearest_hull_points
+from maxmargin.problems.reductions import hard_margin
 from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget
 
@@ -86,7 +86,7 @@ BEST = oracle_objective(NOISY)
 
 
 def test_groups_each_have_their_own_bias():
-    problem = nearest_hull_points(RBF(gamma=0.5), NOISY.X, NOISY.linear)
+    problem = hard_margin(RBF(gamma=0.5), NOISY.X, NOISY.linear)
     solution = solve(problem, 1e-10)
     proof = certify(problem, solution.coef, solution.bias, 1e-8)
     assert len(solution.bias) == 2

@@ -22,6 +22,9 @@ PANEL_ROWS = 256
 TILE_COLUMNS = 1024
 EXPAND_ROWS = 512
 
+# By `_finite`, which says what overflowed; NumPy's own warnings would come once per thread.
+OVERFLOW_IS_CHECKED_LATER = np.errstate(over="ignore", invalid="ignore")
+
 
 class TilePairs(Pairs):
     """Pairs whose first answer goes into a buffer that is already in the cache."""
@@ -63,15 +66,17 @@ class CPUKernelMatrix:
         self._tiles = None
         self._cache = None
 
+    @OVERFLOW_IS_CHECKED_LATER
     def block(self, rows):
         points = self.points if np.array_equal(rows, self.points.index) else self.points[rows]
         if len(rows) <= PANEL_ROWS:
-            return _finite(_evaluate(self.kernel, TilePairs(points, points)), self.kernel)
+            return _finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
         block = np.empty((len(rows), len(rows)), dtype=self.dtype)
         _warm_up(self.kernel, points)
 
+        @OVERFLOW_IS_CHECKED_LATER
         def fill(panel):
-            values = _evaluate(self.kernel, TilePairs(points[panel], points, block[panel].ravel()))
+            values = self.kernel.formula(TilePairs(points[panel], points, block[panel].ravel()))
             if values.base is not block:
                 block[panel] = values
 
@@ -91,13 +96,14 @@ class CPUKernelMatrix:
             _warm_up(self.kernel, panel)
         store, old_slots, old_steps = self._cache.store, stored[at_hand], steps[at_hand]
 
+        @OVERFLOW_IS_CHECKED_LATER
         def update(tile):
             columns, points = tile
             part = result[columns]
             subtract_rows(part, store, old_slots, old_steps, columns.start)
             scratch = np.empty(PANEL_ROWS * TILE_COLUMNS, dtype=self.dtype)
             for panel, panel_steps, slots in panels:
-                values = _evaluate(self.kernel, TilePairs(panel, points, scratch))
+                values = self.kernel.formula(TilePairs(panel, points, scratch))
                 part -= panel_steps @ values
                 keep = np.flatnonzero(slots != NOT_STORED)
                 store[slots[keep], columns] = values[keep]
@@ -138,21 +144,22 @@ class CPUEngine:
     def kernel_matrix(self, kernel, X, dtype, cache_bytes):
         return CPUKernelMatrix(self, kernel, X, dtype, cache_bytes)
 
+    @OVERFLOW_IS_CHECKED_LATER
     def expand(self, kernel, X, Z, coef, index=None):
         if isinstance(kernel, Linear):  # f(x) = w.x: the expansion collapses to one vector
-            with np.errstate(over="ignore", invalid="ignore"):
-                return _finite(np.asarray(X @ (Z.T @ coef), dtype=np.float64), kernel)
+            return _finite(np.asarray(X @ (Z.T @ coef), dtype=np.float64), kernel)
         centres = Points(Z, index=index)
         result = np.zeros((arrays.n_rows(X), coef.shape[1]))
         panels = [(centres[part], coef[part]) for part in arrays.blocks(len(centres), PANEL_ROWS)]
         for panel, _ in panels:
             _warm_up(kernel, panel)
 
+        @OVERFLOW_IS_CHECKED_LATER
         def add(rows):
             tile = Points(arrays.take(X, rows), centre_of=centres)
             scratch = np.empty(PANEL_ROWS * EXPAND_ROWS)
             for panel, weights in panels:
-                result[rows] += _evaluate(kernel, TilePairs(tile, panel, scratch)) @ weights
+                result[rows] += kernel.formula(TilePairs(tile, panel, scratch)) @ weights
 
         tiles = arrays.blocks(len(result), EXPAND_ROWS)
         if len(tiles) == 1:
@@ -162,20 +169,15 @@ class CPUEngine:
         return _finite(result, kernel)
 
 
+@OVERFLOW_IS_CHECKED_LATER
 def _warm_up(kernel, points):
     """Make the forms that the kernel needs now, once, and not in several threads at a time."""
     if kernel.takes == "features":
         one = points[:1]
-        _evaluate(kernel, Pairs(one, one))
+        kernel.formula(Pairs(one, one))
 
 
 def _finite(values, kernel):
     if not np.all(np.isfinite(values)):
         raise KernelError(OVERFLOW.format(kernel))
     return values
-
-
-def _evaluate(kernel, pairs):
-    """The formula, with overflow left to `_finite` (NumPy's warnings would come once a thread)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return kernel.formula(pairs)

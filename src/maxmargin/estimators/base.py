@@ -6,47 +6,53 @@ Invariant: a fit that fails leaves the estimator exactly as it was.
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from maxmargin import arrays
 from maxmargin.engines import engine_named
-from maxmargin.errors import ConvergenceWarning, MercerWarning
+from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of
 from maxmargin.estimators.progress import ProgressLine
-from maxmargin.kernels import Kernel, Linear, mercer
+from maxmargin.estimators.validation import check_gram, checked_weight, warn_unless_mercer
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems.certificate import Certificate, certify, combine
 from maxmargin.problems.dual import DualProblem
 from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget, Solution, expansion_of
-from maxmargin.solvers.hard_margin import solve_hard_margin
 
 DEFAULT_MAX_ITER = 10_000_000  # LIBSVM's: this, or 100 per point if that is more
-MERCER_SAMPLE = 200  # points on which an undeclared kernel is checked
-ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One dual problem of a fit: the training rows it uses, and how to set it up when its turn
-    comes (so that only one problem's copy of the data exists at a time)."""
+    """One dual problem of a fit.
+
+    `rows` are the training rows it uses. `build` sets it up when its turn comes, so that only one
+    problem's copy of the data exists at a time; `solve` solves it with a given solver, and `model`
+    leads from its solution to the model.
+    """
 
     rows: np.ndarray
     build: Callable[[], DualProblem]
+    solve: Callable[..., Solution] = field(default=lambda solver, *rest: solver.solve(*rest))
+    model: Callable[[Solution], Solution] = field(default=lambda solution: solution)
     pair: tuple[int, int] = (0, 1)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A machine, solved."""
+    """A machine, solved: what its model is, which rows are at a bound, and the proof."""
 
     machine: Machine
-    problem: DualProblem
     solution: Solution
+    at_bound: np.ndarray
     certificate: Certificate
 
 
@@ -83,12 +89,15 @@ class BaseSVM(BaseEstimator):
             check_consistent_length(X, y)
             y = column_or_1d(y, warn=True)
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
+            X, y = validate_data(
+                self, X, y, dtype=np.float64, order="C", accept_sparse="csr",
+                y_numeric=is_regressor(self),
+            )  # fmt: skip
         if arrays.is_sparse(X):
             X = arrays.canonical_csr(X)
         if self._rows() == "gram":
-            _check_gram(X)
-        weight = _checked_weight(sample_weight, X)
+            check_gram(X)
+        weight = checked_weight(sample_weight, X)
         return X, y, weight
 
     def _validate_for_predict(self, X):
@@ -170,7 +179,7 @@ class BaseSVM(BaseEstimator):
         kernel = kernel_of(self).resolve(X, weight)
         kernel.check()
         if kernel.positive_semidefinite is not True:
-            _warn_unless_mercer(kernel, X)
+            warn_unless_mercer(kernel, X)
         return kernel
 
     def _solve(self, machines, targets):
@@ -191,17 +200,17 @@ class BaseSVM(BaseEstimator):
         if self.max_iter == -1:
             budget.max_iter = max(DEFAULT_MAX_ITER, 100 * problem.n)
         solver = solver_named(self.solver)(self.tol, self.cache_size * 2**20)
-        if np.all(np.isinf(problem.upper - problem.lower)):
-            solution = solve_hard_margin(problem, solver, engine, budget)
-        else:
-            solution = solver.solve(problem, engine, budget, start)
+        start = None if start is None else problem.start_from(start)
+        solution = machine.solve(solver, problem, engine, budget, start)
+        problem = problem.scaled(solution.scale)
         interrupted = solution.stopped == "interrupted"
         if not solution.recomputed and not interrupted:
             solution.expansion = expansion_of(problem, solution.coef, engine)
         proof = certify(
             problem, solution.coef, solution.bias, self.tol, solution.expansion, not interrupted
         )
-        return Outcome(machine, problem, solution, proof)
+        at_bound = (solution.coef <= problem.lower) | (solution.coef >= problem.upper)
+        return Outcome(machine, machine.model(solution), at_bound & (solution.coef != 0), proof)
 
     def _budget(self):
         callbacks = list(self.callbacks or ())
@@ -211,6 +220,16 @@ class BaseSVM(BaseEstimator):
 
     def _new_engine(self):
         return engine_named("cpu" if self.engine == "auto" else self.engine)
+
+    def _keep_support(self, X, support, coef):
+        """`coef` has a row per function and a column per training row."""
+        self.support_ = support.astype(np.int32)
+        is_gram = self._rows() == "gram"
+        self.support_vectors_ = np.empty((0, 0)) if is_gram else arrays.take(X, support)
+        self.dual_coef_ = np.ascontiguousarray(coef[:, support])
+        if arrays.is_sparse(X):
+            self.support_vectors_ = sparse.csr_matrix(self.support_vectors_)
+            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
 
     def _expand(self, X, columns=slice(None)):
         """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors in `columns`."""
@@ -250,6 +269,62 @@ class BaseSVM(BaseEstimator):
         return coef
 
 
+class SingleSVM(BaseSVM):
+    """SVMs of one dual problem: regression and one-class.
+
+    A subclass writes `_problem`, the one line that names its reduction.
+    """
+
+    def _targets(self, y, weight):
+        return Targets(y, weight)
+
+    def _machines(self, kernel, X, targets):
+        rows = np.flatnonzero(targets.weight > 0)
+        y, weight = targets.y[rows], targets.weight[rows]
+        build = partial(self._problem, kernel, part_of(kernel, X, rows), y, weight)
+        return [Machine(rows, build, model=self._model)]
+
+    def _model(self, solution):
+        return solution
+
+    def _start(self, machine, targets):
+        if not hasattr(self, "dual_coef_") or self.shape_fit_[0] != len(targets.weight):
+            return None
+        start = np.zeros(len(targets.weight))
+        start[self.support_] = arrays.dense(self.dual_coef_)[0]
+        return start[machine.rows]
+
+    def _keep(self, X, targets, outcomes):
+        solution, rows = outcomes[0].solution, outcomes[0].machine.rows
+        coef = np.zeros((1, len(targets.weight)))
+        coef[0, rows] = solution.coef
+        self._keep_support(X, np.flatnonzero(coef[0]), coef)
+        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
+        self.intercept_ = np.array([solution.bias[0]])
+        self.n_iter_ = int(solution.n_iter)
+
+    def _decisions(self, X):
+        return (self._expand(self._validate_for_predict(X)) + self.intercept_)[:, 0]
+
+    def _linear_coef(self):
+        return self.dual_coef_ @ self.support_vectors_
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What one machine is to fit, and how much each row counts."""
+
+    y: np.ndarray
+    weight: np.ndarray
+
+
+def part_of(kernel, X, rows):
+    """The rows of X for one machine; of a Gram matrix, the columns too."""
+    if len(rows) == arrays.n_rows(X):
+        return X
+    return X[np.ix_(rows, rows)] if kernel.takes == "gram" else arrays.take(X, rows)
+
+
 STOPPED_WORDS = {
     "max_iter": "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data "
     "with StandardScaler or MinMaxScaler.",
@@ -271,60 +346,3 @@ def restored_on_error(estimator):
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
-
-
-def _checked_weight(sample_weight, X):
-    n = arrays.n_rows(X)
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
-    if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight and X have incompatible shapes: {weight.shape} vs "
-            f"{getattr(X, 'shape', (n,))}"
-        )
-    if not np.all(np.isfinite(weight)):
-        bad = int(np.flatnonzero(~np.isfinite(weight))[0])
-        raise ValueError(f"sample_weight must be finite, got {weight[bad]} at index {bad}.")
-    if not np.any(weight > 0):
-        raise ValueError("Invalid input - all samples have zero or negative weights.")
-    if np.any(weight < 0):
-        bad = int(np.flatnonzero(weight < 0)[0])
-        raise ValueError(f"sample_weight must not be negative, got {weight[bad]} at index {bad}.")
-    return weight
-
-
-def _check_gram(K):
-    n = len(K)
-    if K.shape[1] != n:
-        raise ValueError(
-            "Precomputed matrix must be a square matrix."
-            f" Input is a {K.shape[0]}x{K.shape[1]} matrix."
-        )
-    largest = max(float(np.max(K, initial=0.0)), -float(np.min(K, initial=0.0)))
-    for rows in arrays.blocks(n, max(1, 1_000_000 // n)):
-        asymmetry = float(np.max(np.abs(K[rows] - K[:, rows].T), initial=0.0))
-        if asymmetry > ASYMMETRY * largest:
-            raise ValueError(
-                f"The precomputed kernel matrix is not symmetric: entries differ by up to "
-                f"{asymmetry:.2g} from their mirror images."
-            )
-
-
-def _warn_unless_mercer(kernel, X):
-    n = arrays.n_rows(X)
-    sample = np.unique(np.linspace(0, n - 1, min(n, MERCER_SAMPLE)).astype(int))
-    rows = arrays.take(X, sample)
-    if kernel.takes == "gram":
-        rows = rows[:, sample]
-    report = mercer(kernel, rows)
-    if not report.satisfied:
-        warnings.warn(
-            f"kernel not PSD (smallest eigenvalue {report.smallest_eigenvalue:.2g}, largest "
-            f"{report.largest_eigenvalue:.2g}): {kernel} violates Mercer's condition on this "
-            "data, so the solution is a stationary point, not a certified optimum.",
-            MercerWarning,
-            stacklevel=5,
-        )

@@ -14,9 +14,7 @@ class Margins(NamedTuple):
     geometric: np.ndarray
 
 
-def role_codes(problem, solution):
-    """Positions in ROLES for the points of one binary problem."""
-    coef = solution.coef
-    at_bound = (coef != 0) & ((coef <= problem.lower) | (coef >= problem.upper))
-    slack = 1 - problem.linear * (solution.expansion + solution.bias[0])
-    return np.where(coef == 0, 0, np.where(~at_bound, 1, np.where(slack > 1, 3, 2)))
+def role_codes(coef, at_bound, signed_decision):
+    """Positions in ROLES for the points of one machine; a slack above one is a wrong side."""
+    beyond = np.where(signed_decision < 0, 3, 2)
+    return np.where(coef == 0, 0, np.where(at_bound, beyond, 1))

@@ -59,6 +59,10 @@ KERNELS = {
 
 SVM_CONSTRAINTS = {
     "C": POSITIVE,
+    "nu": Constraint("a number in (0, 1]", lambda v: is_real(v) and 0 < v <= 1),
+    "epsilon": Constraint(
+        "a number of at least 0", lambda v: is_real(v) and np.isfinite(v) and v >= 0
+    ),
     "kernel": Constraint(
         "one of " + ", ".join(map(repr, KERNELS)) + ", a Kernel or a callable",
         lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),

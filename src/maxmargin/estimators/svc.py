@@ -1,7 +1,8 @@
-"""C-support vector classification."""
+"""Support vector classification: SVC with a price C of slack, NuSVC with a share nu of it."""
 
 from dataclasses import dataclass
 from functools import partial
+from math import floor
 
 import numpy as np
 from scipy import sparse
@@ -12,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin import arrays
 from maxmargin.estimators import multiclass
-from maxmargin.estimators.base import BaseSVM, Machine
+from maxmargin.estimators.base import BaseSVM, Machine, part_of
 from maxmargin.estimators.margins import ROLES, Margins, role_codes
-from maxmargin.problems.reductions import c_svc
+from maxmargin.problems.reductions import c_svc, model_of_hulls, nu_svc
+from maxmargin.solvers.margin import solve_hard_margin, solve_nu
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,183 @@ class ClassTargets:
     class_weight: np.ndarray
     cost: np.ndarray
 
-    def positive_of(self, pair):
-        """The class for which a positive decision speaks."""
-        return pair[1] if len(self.classes) == 2 else pair[0]
+    def of_pair(self, pair):
+        """The rows of two classes that count, and +1 for the class a positive decision means."""
+        rows = np.flatnonzero(np.isin(self.labels, pair) & (self.cost > 0))
+        positive = pair[1] if len(self.classes) == 2 else pair[0]
+        return rows, np.where(self.labels[rows] == positive, 1.0, -1.0)
 
 
-class SVC(ClassifierMixin, BaseSVM):
+class ClassificationSVM(ClassifierMixin, BaseSVM):
+    """One-vs-one classification with any binary machine.
+
+    A subclass writes `_problem`, the one line that names its reduction.
+    """
+
+    # Fitting.
+
+    def _targets(self, y, weight):
+        if self.probability:
+            raise ValueError(
+                f"{type(self).__name__}: probability=True is not available yet; wrap the model in "
+                "sklearn.calibration.CalibratedClassifierCV(..., ensemble=False)."
+            )
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(classes)} class"
+            )
+        class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
+        targets = ClassTargets(classes, labels, class_weight, weight * class_weight[labels])
+        if len(np.unique(labels[targets.cost > 0])) < 2:
+            raise ValueError(
+                "Invalid input - all samples with positive weights have the same label. "
+                "Two classes are needed."
+            )
+        return targets
+
+    def _machines(self, kernel, X, targets):
+        """One machine per pair of classes that have a row of positive weight."""
+        machines = []
+        for pair in multiclass.pairs_of(len(targets.classes)):
+            rows, signs = targets.of_pair(pair)
+            if len(np.unique(signs)) == 2:
+                build = partial(self._build, kernel, X, rows, signs, targets.cost[rows])
+                machines.append(self._machine(rows, build, pair))
+        return machines
+
+    def _machine(self, rows, build, pair):
+        return Machine(rows, build, pair=pair)
+
+    def _build(self, kernel, X, rows, signs, cost):
+        return self._problem(kernel, part_of(kernel, X, rows), signs, cost)
+
+    def _start(self, machine, targets):
+        """What the last fit found for the rows of this machine, if it was about the same rows."""
+        n = len(targets.labels)
+        same = hasattr(self, "dual_coef_") and self.shape_fit_[0] == n
+        if not same or not np.array_equal(self.classes_, targets.classes):
+            return None
+        i, j = machine.pair
+        dual_coef, (first, second) = arrays.dense(self.dual_coef_), self._support_of(i, j)
+        start = np.zeros(n)
+        start[self.support_[first]] = dual_coef[j - 1, first]
+        start[self.support_[second]] = dual_coef[i, second]
+        return start[machine.rows]
+
+    def _support_of(self, *classes):
+        """Where the support vectors of a class stand: they are grouped by class."""
+        ends = np.cumsum(self.n_support_)
+        return [slice(ends[k] - self.n_support_[k], ends[k]) for k in classes]
+
+    def _keep(self, X, targets, outcomes):
+        labels, pairs = targets.labels, multiclass.pairs_of(len(targets.classes))
+        self.classes_, self.class_weight_ = targets.classes, targets.class_weight
+        coef = np.zeros((len(targets.classes) - 1, len(labels)))
+        roles = np.zeros(len(labels), dtype=np.int64)
+        self.intercept_ = _intercepts_without_training(outcomes, pairs)
+        self.n_iter_ = np.zeros(len(pairs), dtype=np.int32)
+        self._norms = np.zeros(len(pairs))
+        for outcome in outcomes:
+            solution, rows = outcome.solution, outcome.machine.rows
+            (i, j), position = outcome.machine.pair, pairs.index(outcome.machine.pair)
+            first = labels[rows] == i
+            coef[j - 1, rows[first]] = solution.coef[first]
+            coef[i, rows[~first]] = solution.coef[~first]
+            self.intercept_[position] = solution.bias[0]
+            self.n_iter_[position] = solution.n_iter
+            self._norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
+            signs = targets.of_pair((i, j))[1]
+            codes = role_codes(
+                solution.coef, outcome.at_bound, signs * (solution.expansion + solution.bias[0])
+            )
+            roles[rows] = np.maximum(roles[rows], codes)
+        self.roles_ = ROLES[roles]
+        support = np.flatnonzero(np.any(coef != 0, axis=0))
+        support = support[np.argsort(labels[support], kind="stable")]  # grouped by class
+        counts = np.bincount(labels[support], minlength=len(self.classes_))
+        self.n_support_ = counts.astype(np.int32)
+        self._keep_support(X, support, coef)
+
+    # Prediction.
+
+    def decision_function(self, X):
+        """Signed values whose sign decides.
+
+        Two classes: shape (n,), positive for `classes_[1]`. More: one column per class ("ovr"), or
+        one per pair of classes ("ovo"), positive for the first of the pair.
+        """
+        decisions = self._decisions(X)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return decisions[:, 0]
+        if self.decision_function_shape == "ovr":
+            return multiclass.one_vs_rest_shape(decisions, n_classes)
+        return decisions
+
+    def predict(self, X):
+        """The label of every row of X."""
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        decisions = self._decisions(X)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            chosen = (decisions[:, 0] >= 0).astype(np.intp)
+        elif self.break_ties:
+            chosen = np.argmax(multiclass.one_vs_rest_shape(decisions, n_classes), axis=1)
+        else:
+            chosen = np.argmax(multiclass.votes_of(decisions, n_classes), axis=1)
+        return self.classes_[chosen]
+
+    def _decisions(self, X):
+        """One column per pair of classes."""
+        X = self._validate_for_predict(X)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return self._expand(X) + self.intercept_
+        expansions = [self._expand(X, part) for part in self._support_of(*range(n_classes))]
+        return multiclass.pair_decisions(expansions, self.intercept_, n_classes)
+
+    def margins(self, X, y):
+        """Functional margins y f(x) and geometric margins y f(x) / |w| of points with labels.
+
+        Negative where a point is on the wrong side. With several classes, the smallest over the
+        machines of the point's own class against each other one.
+        """
+        decisions = self._decisions(X)
+        y = column_or_1d(y)
+        labels = np.searchsorted(self.classes_, y)
+        labels = np.minimum(labels, len(self.classes_) - 1)
+        if np.any(self.classes_[labels] != y):
+            unknown = y[self.classes_[labels] != y].tolist()[0]
+            raise ValueError(
+                f"{type(self).__name__}: y holds the label {unknown!r}, which was not in the fit."
+            )
+        if len(self.classes_) == 2:
+            decisions = -decisions  # from here on, positive speaks for the first of the pair
+        signs = np.zeros((len(labels), decisions.shape[1]))
+        for column, (i, j) in enumerate(multiclass.pairs_of(len(self.classes_))):
+            signs[:, column] = (labels == i).astype(float) - (labels == j)
+        functional = np.where(signs != 0, signs * decisions, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            geometric = np.where(self._norms > 0, functional / self._norms, np.inf)
+        return Margins(functional.min(axis=1), geometric.min(axis=1))
+
+    def _linear_coef(self):
+        if len(self.classes_) == 2:
+            return self.dual_coef_ @ self.support_vectors_
+        own = self._support_of(*range(len(self.classes_)))
+        rows = [
+            self.dual_coef_[[j - 1], own[i]] @ self.support_vectors_[own[i]]
+            + self.dual_coef_[[i], own[j]] @ self.support_vectors_[own[j]]
+            for i, j in multiclass.pairs_of(len(self.classes_))
+        ]
+        return sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)
+
+
+class SVC(ClassificationSVM):
     """Soft margin classification with kernels, and its proof of optimality.
 
     Minimises 1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i f(x_i)) through its dual, one pair of
@@ -150,179 +323,111 @@ class SVC(ClassifierMixin, BaseSVM):
         self.warm_start = warm_start
         self.callbacks = callbacks
 
-    # Fitting.
+    def _problem(self, kernel, X, signs, cost):
+        return c_svc(kernel, X, signs, self.C * cost)
+
+    def _machine(self, rows, build, pair):
+        if np.isinf(self.C):
+            return Machine(rows, build, solve=solve_hard_margin, pair=pair)
+        return super()._machine(rows, build, pair)
+
+
+class NuSVC(ClassificationSVM):
+    """Classification where nu bounds the share of margin errors, and its proof of optimality.
+
+    Parameters
+    ----------
+    nu : float in (0, 1], default=0.5
+        An upper bound on the share of margin errors and a lower bound on the share of support
+        vectors, for each pair of classes. It cannot exceed twice the share of the smaller class.
+    class_weight : dict or "balanced", optional
+        Weights of the classes.
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, verbose, max_iter, \
+    decision_function_shape, break_ties, random_state
+        As in `sklearn.svm.NuSVC`; see `SVC` for what this library adds to them.
+    solver, engine, max_time, warm_start, callbacks
+        As in `SVC`.
+
+    Attributes
+    ----------
+    certificate_, converged_, roles_, kernel_
+        As in `SVC`; the certificate is that of the nu problem, in units in which the margin is one.
+    classes_, support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, \
+    fit_status_, class_weight_, shape_fit_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from maxmargin import NuSVC
+    >>> model = NuSVC(kernel="linear").fit([[0, 0], [1, 1], [3, 3], [4, 4]], [0, 0, 1, 1])
+    >>> model.predict([[0.5, 0.5], [3.5, 3.5]])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        nu=0.5,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        shrinking=True,
+        probability=False,
+        tol=1e-3,
+        cache_size=200,
+        class_weight=None,
+        verbose=False,
+        max_iter=-1,
+        decision_function_shape="ovr",
+        break_ties=False,
+        random_state=None,
+        solver="smo",
+        engine="auto",
+        max_time=None,
+        warm_start=False,
+        callbacks=None,
+    ):
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.solver = solver
+        self.engine = engine
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.callbacks = callbacks
 
     def _targets(self, y, weight):
-        if self.probability:
-            raise ValueError(
-                "SVC: probability=True is not available yet; wrap the model in "
-                "sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False)."
-            )
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"The number of classes has to be greater than one; got {len(classes)} class"
-            )
-        class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
-        targets = ClassTargets(classes, labels, class_weight, weight * class_weight[labels])
-        if len(np.unique(labels[targets.cost > 0])) < 2:
-            raise ValueError(
-                "Invalid input - all samples with positive weights have the same label. "
-                "SVC needs two classes."
-            )
+        """Also refuse a nu that no weights of the points can meet."""
+        targets = super()._targets(y, weight)
+        for pair in multiclass.pairs_of(len(targets.classes)):
+            rows, signs = targets.of_pair(pair)
+            first, second = (targets.cost[rows][signs == sign].sum() for sign in (1, -1))
+            largest = 2 * min(first, second) / (first + second) if len(rows) else 1.0
+            if 0 < largest < self.nu * (1 - 1e-12):
+                raise ValueError(
+                    f"specified nu is infeasible. NuSVC: nu={self.nu} is too large for class sizes "
+                    f"{second:g} and {first:g}; it must be at most {floor(largest * 1e3) / 1e3:g}."
+                )
         return targets
 
-    def _machines(self, kernel, X, targets):
-        """One machine per pair of classes that have a row of positive weight."""
-        machines = []
-        for pair in multiclass.pairs_of(len(targets.classes)):
-            members = np.isin(targets.labels, pair) & (targets.cost > 0)
-            rows = np.flatnonzero(members)
-            positive = targets.positive_of(pair)
-            signs = np.where(targets.labels[rows] == positive, 1.0, -1.0)
-            if np.any(signs > 0) and np.any(signs < 0):
-                bound = self.C * targets.cost[rows]
-                build = partial(_build, kernel, X, rows, signs, bound)
-                machines.append(Machine(rows, build, pair))
-        return machines
+    def _problem(self, kernel, X, signs, cost):
+        return nu_svc(kernel, X, signs, cost, self.nu)
 
-    def _start(self, machine, targets):
-        """What the last fit found for the rows of this machine, if it was about the same rows."""
-        n = len(targets.labels)
-        same = hasattr(self, "dual_coef_") and self.shape_fit_[0] == n
-        if not same or not np.array_equal(self.classes_, targets.classes):
-            return None
-        i, j = machine.pair
-        dual_coef, (first, second) = arrays.dense(self.dual_coef_), self._support_of(i, j)
-        start = np.zeros(n)
-        start[self.support_[first]] = dual_coef[j - 1, first]
-        start[self.support_[second]] = dual_coef[i, second]
-        return start[machine.rows]
-
-    def _support_of(self, *classes):
-        """Where the support vectors of a class stand: they are grouped by class."""
-        ends = np.cumsum(self.n_support_)
-        return [slice(ends[k] - self.n_support_[k], ends[k]) for k in classes]
-
-    def _keep(self, X, targets, outcomes):
-        labels, pairs = targets.labels, multiclass.pairs_of(len(targets.classes))
-        self.classes_, self.class_weight_ = targets.classes, targets.class_weight
-        coef = np.zeros((len(targets.classes) - 1, len(labels)))
-        roles = np.zeros(len(labels), dtype=np.int64)
-        self.intercept_ = _intercepts_without_training(outcomes, pairs)
-        self.n_iter_ = np.zeros(len(pairs), dtype=np.int32)
-        self._norms = np.zeros(len(pairs))
-        for outcome in outcomes:
-            solution, rows = outcome.solution, outcome.machine.rows
-            (i, j), position = outcome.machine.pair, pairs.index(outcome.machine.pair)
-            first = labels[rows] == i
-            coef[j - 1, rows[first]] = solution.coef[first]
-            coef[i, rows[~first]] = solution.coef[~first]
-            self.intercept_[position] = solution.bias[0]
-            self.n_iter_[position] = solution.n_iter
-            self._norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
-            roles[rows] = np.maximum(roles[rows], role_codes(outcome.problem, solution))
-        self.roles_ = ROLES[roles]
-        self._keep_support(X, labels, coef)
-
-    def _keep_support(self, X, labels, coef):
-        support = np.flatnonzero(np.any(coef != 0, axis=0))
-        support = support[np.argsort(labels[support], kind="stable")]  # grouped by class
-        self.support_ = support.astype(np.int32)
-        counts = np.bincount(labels[support], minlength=len(self.classes_))
-        self.n_support_ = counts.astype(np.int32)
-        is_gram = self._rows() == "gram"
-        self.support_vectors_ = np.empty((0, 0)) if is_gram else arrays.take(X, support)
-        self.dual_coef_ = np.ascontiguousarray(coef[:, support])
-        if arrays.is_sparse(X):
-            self.support_vectors_ = sparse.csr_matrix(self.support_vectors_)
-            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
-
-    # Prediction.
-
-    def decision_function(self, X):
-        """Signed values whose sign decides.
-
-        Two classes: shape (n,), positive for `classes_[1]`. More: one column per class ("ovr"), or
-        one per pair of classes ("ovo"), positive for the first of the pair.
-        """
-        decisions = self._decisions(X)
-        n_classes = len(self.classes_)
-        if n_classes == 2:
-            return decisions[:, 0]
-        if self.decision_function_shape == "ovr":
-            return multiclass.one_vs_rest_shape(decisions, n_classes)
-        return decisions
-
-    def predict(self, X):
-        """The label of every row of X."""
-        check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        decisions = self._decisions(X)
-        n_classes = len(self.classes_)
-        if n_classes == 2:
-            chosen = (decisions[:, 0] >= 0).astype(np.intp)
-        elif self.break_ties:
-            chosen = np.argmax(multiclass.one_vs_rest_shape(decisions, n_classes), axis=1)
-        else:
-            chosen = np.argmax(multiclass.votes_of(decisions, n_classes), axis=1)
-        return self.classes_[chosen]
-
-    def _decisions(self, X):
-        """One column per pair of classes."""
-        X = self._validate_for_predict(X)
-        n_classes = len(self.classes_)
-        if n_classes == 2:
-            return self._expand(X) + self.intercept_
-        expansions = [self._expand(X, part) for part in self._support_of(*range(n_classes))]
-        return multiclass.pair_decisions(expansions, self.intercept_, n_classes)
-
-    def margins(self, X, y):
-        """Functional margins y f(x) and geometric margins y f(x) / |w| of points with labels.
-
-        Negative where a point is on the wrong side. With several classes, the smallest over the
-        machines of the point's own class against each other one.
-        """
-        decisions = self._decisions(X)
-        y = column_or_1d(y)
-        labels = np.searchsorted(self.classes_, y)
-        labels = np.minimum(labels, len(self.classes_) - 1)
-        if np.any(self.classes_[labels] != y):
-            unknown = y[self.classes_[labels] != y].tolist()[0]
-            raise ValueError(f"SVC: y holds the label {unknown!r}, which was not in the fit.")
-        if len(self.classes_) == 2:
-            decisions = -decisions  # from here on, positive speaks for the first of the pair
-        signs = np.zeros((len(labels), decisions.shape[1]))
-        for column, (i, j) in enumerate(multiclass.pairs_of(len(self.classes_))):
-            signs[:, column] = (labels == i).astype(float) - (labels == j)
-        functional = np.where(signs != 0, signs * decisions, np.inf)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            geometric = np.where(self._norms > 0, functional / self._norms, np.inf)
-        return Margins(functional.min(axis=1), geometric.min(axis=1))
-
-    def _linear_coef(self):
-        if len(self.classes_) == 2:
-            return self.dual_coef_ @ self.support_vectors_
-        own = self._support_of(*range(len(self.classes_)))
-        rows = [
-            self.dual_coef_[[j - 1], own[i]] @ self.support_vectors_[own[i]]
-            + self.dual_coef_[[i], own[j]] @ self.support_vectors_[own[j]]
-            for i, j in multiclass.pairs_of(len(self.classes_))
-        ]
-        return sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)
-
-
-def _build(kernel, X, rows, signs, bound):
-    return c_svc(kernel, _part(kernel, X, rows), signs, bound)
-
-
-def _part(kernel, X, rows):
-    """The rows of X for one machine; of a Gram matrix, the columns too."""
-    if len(rows) == arrays.n_rows(X):
-        return X
-    return X[np.ix_(rows, rows)] if kernel.takes == "gram" else arrays.take(X, rows)
+    def _machine(self, rows, build, pair):
+        return Machine(rows, build, solve=solve_nu, model=model_of_hulls, pair=pair)
 
 
 def _intercepts_without_training(outcomes, pairs):

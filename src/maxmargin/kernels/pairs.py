@@ -125,10 +125,11 @@ class Pairs:
 
     def squared_distances(self):
         """|x - z|^2 for every pair, never negative, exactly zero between a point and itself."""
+        # Both norms at once: one after the other, their order would show in the last digit.
+        norms = self.A.centred_squared_norms[:, None] + self.B.centred_squared_norms
         distances = arrays.dots(self.A.centred, self.B.centred)
         distances *= -2
-        # Both norms at once: one after the other, their order would show in the last digit.
-        distances += self.A.centred_squared_norms[:, None] + self.B.centred_squared_norms
+        distances += norms
         np.maximum(distances, 0, out=distances)
         if self.A is self.B:
             np.fill_diagonal(distances, 0)
@@ -142,7 +143,9 @@ class Pairs:
 
     def cityblock_distances(self):
         """The sum of |x_k - z_k| over the features, for every pair."""
-        return manhattan_distances(self.A.X, self.B.X).astype(self.A.dtype, copy=False)
+        # From the rows as given: differences of rounded numbers would lose their digits.
+        A, B = (points.X.astype(np.float64, copy=False) for points in (self.A, self.B))
+        return manhattan_distances(A, B).astype(self.A.dtype, copy=False)
 
 
 def points_of(X, Z=None):

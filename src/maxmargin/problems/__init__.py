@@ -2,6 +2,23 @@
 
 from maxmargin.problems.certificate import Certificate, certify
 from maxmargin.problems.dual import DualProblem
-from maxmargin.problems.reductions import c_svc, nearest_hull_points
+from maxmargin.problems.reductions import (
+    c_svc,
+    epsilon_svr,
+    hard_margin,
+    nu_svc,
+    nu_svr,
+    one_class,
+)
 
-__all__ = ["Certificate", "DualProblem", "c_svc", "certify", "nearest_hull_points"]
+__all__ = [
+    "Certificate",
+    "DualProblem",
+    "c_svc",
+    "certify",
+    "epsilon_svr",
+    "hard_margin",
+    "nu_svc",
+    "nu_svr",
+    "one_class",
+]

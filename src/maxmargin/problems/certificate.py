@@ -139,8 +139,7 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True):
         f = Kc in float64, when an engine has computed it from the data. Computed here otherwise.
     """
     if expansion is None:
-        support = np.flatnonzero(coef)
-        expansion = _expansion(problem, support, coef[support])
+        expansion = _expansion(problem, coef)
     residual = problem.linear - expansion - bias[problem.groups]
     size = np.abs(coef)
     hard = np.any(np.isinf(problem.upper) | np.isinf(problem.lower))
@@ -218,9 +217,11 @@ def _positive_max(values):
     return float(np.max(values, initial=0.0))
 
 
-def _expansion(problem, support, coef):
+def _expansion(problem, coef):
     points = Points(problem.X)
-    expansion = np.empty(problem.n)
-    for rows in arrays.blocks(problem.n, max(1, 4_000_000 // max(1, len(support)))):
-        expansion[rows] = problem.kernel.formula(Pairs(points[rows], points[support])) @ coef
-    return expansion
+    support = np.flatnonzero(coef)
+    rows, coef = problem.per_row(support, coef[support])
+    expansion = np.empty(len(points))
+    for part in arrays.blocks(len(points), max(1, 4_000_000 // max(1, len(rows)))):
+        expansion[part] = problem.kernel.formula(Pairs(points[part], points[rows])) @ coef
+    return problem.per_variable(expansion)

@@ -10,7 +10,7 @@ the variables keep y out of the matrix: K is the plain kernel matrix, shared by 
 Each group has its own multiplier, the bias b_h; with one group it is the intercept of the model.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class DualProblem:
         The sum of each group.
     start : array of shape (n,)
         A feasible point.
+    rows : array of int of shape (n,), optional
+        The row of X that each variable belongs to, where a row has more than one.
     """
 
     kernel: object
@@ -47,10 +49,26 @@ class DualProblem:
     groups: np.ndarray
     totals: np.ndarray
     start: np.ndarray = field(repr=False)
+    rows: np.ndarray | None = None
 
     @property
     def n(self):
+        """The number of variables."""
         return len(self.linear)
+
+    def row_of(self, variables):
+        return variables if self.rows is None else self.rows[variables]
+
+    def per_row(self, variables, values):
+        """Add up the values of the variables of each row: the rows, and their sums."""
+        if self.rows is None:
+            return variables, values
+        rows, position = np.unique(self.rows[variables], return_inverse=True)
+        return rows, np.bincount(position, weights=values, minlength=len(rows))
+
+    def per_variable(self, values):
+        """What each row has, for every variable of it."""
+        return values if self.rows is None else values[self.rows]
 
     @property
     def n_groups(self):
@@ -59,6 +77,23 @@ class DualProblem:
     def objective(self, coef, expansion):
         """The dual objective, given the expansion f = Kc."""
         return float(coef @ self.linear - self.epsilon @ np.abs(coef) - 0.5 * coef @ expansion)
+
+    def scaled(self, factor):
+        """The problem that factor * c solves when c solves this one, and p = 0."""
+        if factor == 1.0:
+            return self
+        return replace(
+            self, lower=factor * self.lower, upper=factor * self.upper, totals=factor * self.totals
+        )
+
+    def start_from(self, coef):
+        """A feasible point near the coefficients that an earlier fit gave the rows."""
+        if self.rows is not None:
+            coef = np.concatenate([np.maximum(coef, 0.0), np.minimum(coef, 0.0)])
+        size, wanted = np.abs(coef).sum(), np.abs(self.totals).sum()
+        if size > 0 and wanted > 0:  # where the sums are fixed, a model may have been rescaled
+            coef = coef * (wanted / size)
+        return self.nearest_feasible(coef)
 
     def nearest_feasible(self, coef):
         """Bring any vector into the feasible set: clip to the box, then mend each group's sum.

@@ -26,6 +26,8 @@ class Solution:
         How much the most violating pair could still gain per unit; converged when below tol.
     stopped : str
         "converged", "max_iter", "max_time", "callback", "stalled" or "interrupted".
+    scale : float
+        What the solution of the problem has been multiplied by (`solvers/margin.py`).
     """
 
     coef: np.ndarray
@@ -35,6 +37,7 @@ class Solution:
     violation: float
     stopped: str
     recomputed: bool
+    scale: float = 1.0
 
     @property
     def converged(self):
@@ -119,8 +122,10 @@ def expansion_of(problem, coef, engine):
     support = np.flatnonzero(coef)
     if not len(support):
         return np.zeros(problem.n)
-    Z = arrays.take(problem.X, support)
-    return engine.expand(problem.kernel, problem.X, Z, coef[support][:, None], support)[:, 0]
+    rows, coef = problem.per_row(support, coef[support])
+    Z = arrays.take(problem.X, rows)
+    expansion = engine.expand(problem.kernel, problem.X, Z, coef[:, None], rows)[:, 0]
+    return problem.per_variable(expansion)
 
 
 def balanced(problem, coef):

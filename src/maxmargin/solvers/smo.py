@@ -74,7 +74,7 @@ class SMO:
         self.cache_bytes = int(cache_bytes)
 
     def solve(self, problem, engine, budget, start=None):
-        """Lower the problem until it is optimal within tol, or the budget is spent."""
+        """Lower the problem from a feasible start until it is optimal within tol, or a limit."""
         run = _Run(problem, engine, budget, self.tol, self.cache_bytes, start)
         fits_whole = problem.n <= WHOLE and 8 * problem.n**2 <= self.cache_bytes
         try:
@@ -96,7 +96,7 @@ class _Run:
         self.n_iter = 0
         self.violation = np.inf
         self.seconds_per_entry = 0.0
-        self.compute_state(problem.start if start is None else problem.nearest_feasible(start))
+        self.compute_state(problem.start if start is None else start)
 
     def compute_state(self, coef):
         """The state at `coef`, its gradient computed from the data in float64."""
@@ -126,7 +126,7 @@ class _Run:
         problem = self.problem
         matrix = self.engine.kernel_matrix(problem.kernel, problem.X, np.float64, self.cache_bytes)
         order = np.argsort(problem.groups, kind="stable")
-        block = _Block(problem, self.state, matrix.block(order), order)
+        block = _Block(problem, self.state, matrix.block(problem.row_of(order)), order)
         try:
             stopped = self.refine(block, self.tol, self.budget.max_iter)
             if stopped == "converged":
@@ -222,7 +222,8 @@ class _Run:
                 return "max_time"
             before = self.objective
             chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
-            block = _Block(self.problem, self.state, matrix.block(chosen), chosen)
+            K = matrix.block(self.problem.row_of(chosen))
+            block = _Block(self.problem, self.state, K, chosen)
             largest = max(largest, block.largest)
             stop = max(0.5 * goal, INNER_TOL * self.violation)
             stopped = self.solve_block(block, stop, self.budget.max_iter)
@@ -286,8 +287,10 @@ class _Run:
         steps = block.coef - self.state.coef[block.order]
         moved = np.flatnonzero(steps)
         began = perf_counter()
-        gradient = matrix.subtract(self.state.gradient, block.order[moved], steps[moved])
-        entries = max(1, len(moved) * self.problem.n)
+        rows, steps = self.problem.per_row(block.order[moved], steps[moved])
+        change = matrix.subtract(np.zeros(matrix.n), rows, steps)
+        gradient = self.state.gradient + self.problem.per_variable(change)
+        entries = max(1, len(rows) * matrix.n)
         self.seconds_per_entry = (perf_counter() - began) / entries
         self.state = state = self.state.after(block, gradient, exact=False)
         self.objective = self.problem.objective(state.coef, self.problem.linear - gradient)

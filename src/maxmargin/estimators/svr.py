@@ -1,0 +1,159 @@
+"""Support vector regression: SVR with a tube of given width, NuSVR with a given share outside."""
+
+from sklearn.base import RegressorMixin
+
+from maxmargin.estimators.base import SingleSVM
+from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
+
+
+class RegressionSVM(RegressorMixin, SingleSVM):
+    def predict(self, X):
+        """The predicted target of every row of X."""
+        return self._decisions(X)
+
+
+class SVR(RegressionSVM):
+    """Regression with a tube of half-width epsilon, and its proof of optimality.
+
+    Minimises 1/2 |w|^2 + C sum_i weight_i max(0, |y_i - f(x_i)| - epsilon) through its dual, in one
+    signed variable per point.
+
+    Parameters
+    ----------
+    epsilon : float of at least 0, default=0.1
+        Errors up to here cost nothing.
+    kernel, degree, gamma, coef0, tol, C, shrinking, cache_size, verbose, max_iter
+        As in `sklearn.svm.SVR`; see `SVC` for what this library adds to them.
+    solver, engine, max_time, warm_start, callbacks
+        As in `SVC`.
+
+    Attributes
+    ----------
+    certificate_, converged_, kernel_
+        As in `SVC`.
+    support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, \
+    shape_fit_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from maxmargin import SVR
+    >>> model = SVR(kernel="linear", C=100.0, epsilon=0.01).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
+    >>> model.predict([[3.0]]).round(1)
+    array([7.])
+    >>> model.certificate_.optimal
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        tol=1e-3,
+        C=1.0,
+        epsilon=0.1,
+        shrinking=True,
+        cache_size=200,
+        verbose=False,
+        max_iter=-1,
+        solver="smo",
+        engine="auto",
+        max_time=None,
+        warm_start=False,
+        callbacks=None,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.engine = engine
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+
+    def _problem(self, kernel, X, y, weight):
+        return epsilon_svr(kernel, X, y, self.C * weight, self.epsilon)
+
+
+class NuSVR(RegressionSVM):
+    """Regression where nu bounds the share of points outside the tube, and its width is found.
+
+    Parameters
+    ----------
+    nu : float in (0, 1], default=0.5
+        An upper bound on the share of points outside the tube and a lower bound on the share of
+        support vectors.
+    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
+        As in `sklearn.svm.NuSVR`; see `SVC` for what this library adds to them.
+    solver, engine, max_time, warm_start, callbacks
+        As in `SVC`.
+
+    Attributes
+    ----------
+    certificate_, converged_, kernel_
+        As in `SVC`.
+    support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, \
+    shape_fit_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from maxmargin import NuSVR
+    >>> model = NuSVR(kernel="linear", C=100.0, nu=0.5).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
+    >>> model.predict([[3.0]]).round(1)
+    array([7.])
+    """
+
+    def __init__(
+        self,
+        *,
+        nu=0.5,
+        C=1.0,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        shrinking=True,
+        tol=1e-3,
+        cache_size=200,
+        verbose=False,
+        max_iter=-1,
+        solver="smo",
+        engine="auto",
+        max_time=None,
+        warm_start=False,
+        callbacks=None,
+    ):
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.engine = engine
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+
+    def _problem(self, kernel, X, y, weight):
+        return nu_svr(kernel, X, y, self.C * weight, self.nu)
+
+    def _model(self, solution):
+        return model_of_nu_svr(solution)

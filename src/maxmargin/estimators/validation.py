@@ -1,0 +1,72 @@
+"""Checks of the input that come before any work; each error names its argument."""
+
+import warnings
+
+import numpy as np
+
+from maxmargin import arrays
+from maxmargin.errors import MercerWarning
+from maxmargin.kernels import mercer
+
+MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked
+ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
+
+
+def checked_weight(sample_weight, X):
+    """Weights as numbers, one per row, of which at least one counts."""
+    n = arrays.n_rows(X)
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight and X have incompatible shapes: {weight.shape} vs "
+            f"{getattr(X, 'shape', (n,))}"
+        )
+    if not np.all(np.isfinite(weight)):
+        bad = int(np.flatnonzero(~np.isfinite(weight))[0])
+        raise ValueError(f"sample_weight must be finite, got {weight[bad]} at index {bad}.")
+    if not np.any(weight > 0):
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    if np.any(weight < 0):
+        bad = int(np.flatnonzero(weight < 0)[0])
+        raise ValueError(f"sample_weight must not be negative, got {weight[bad]} at index {bad}.")
+    return weight
+
+
+def check_gram(K):
+    """Refuse a precomputed matrix that is not square or not symmetric."""
+    n = len(K)
+    if K.shape[1] != n:
+        raise ValueError(
+            "Precomputed matrix must be a square matrix."
+            f" Input is a {K.shape[0]}x{K.shape[1]} matrix."
+        )
+    largest = max(float(np.max(K, initial=0.0)), -float(np.min(K, initial=0.0)))
+    for rows in arrays.blocks(n, max(1, 1_000_000 // n)):
+        asymmetry = float(np.max(np.abs(K[rows] - K[:, rows].T), initial=0.0))
+        if asymmetry > ASYMMETRY * largest:
+            raise ValueError(
+                f"The precomputed kernel matrix is not symmetric: entries differ by up to "
+                f"{asymmetry:.2g} from their mirror images."
+            )
+
+
+def warn_unless_mercer(kernel, X):
+    """Warn when a kernel of unknown kind is not positive semidefinite on a sample of the rows."""
+    n = arrays.n_rows(X)
+    sample = np.unique(np.linspace(0, n - 1, min(n, MERCER_SAMPLE)).astype(int))
+    rows = arrays.take(X, sample)
+    if kernel.takes == "gram":
+        rows = rows[:, sample]
+    report = mercer(kernel, rows)
+    if not report.satisfied:
+        warnings.warn(
+            f"kernel not PSD (smallest eigenvalue {report.smallest_eigenvalue:.2g}, largest "
+            f"{report.largest_eigenvalue:.2g}): {kernel} violates Mercer's condition on this "
+            "data, so the solution is a stationary point, not a certified optimum.",
+            MercerWarning,
+            stacklevel=6,
+        )
