@@ -8,6 +8,8 @@ def oracle_objective(problem):
     """The optimum of a DualProblem, by PIQP at 1e-12."""
     K = problem.kernel(problem.X)
     K = (K + K.T) / 2
+    if problem.rows is not None:
+        K = np.ascontiguousarray(K[np.ix_(problem.rows, problem.rows)])
     coef = _split(problem, K) if np.any(problem.epsilon) else _plain(problem, K)
     coef = np.clip(coef, problem.lower, problem.upper)
     return problem.objective(coef, K @ coef)

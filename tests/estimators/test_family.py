@@ -1,0 +1,229 @@
+"""SVR, NuSVC, NuSVR and OneClassSVM against the oracle, against scikit-learn, and one by one."""
+
+import numpy as np
+import pytest
+import sklearn.svm
+from oracle import oracle_objective
+from scipy import sparse
+from sklearn.datasets import make_blobs
+
+import maxmargin
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
+from maxmargin.problems import epsilon_svr, nu_svc, nu_svr, one_class
+from maxmargin.solvers import smo
+
+KERNELS = [Linear(), Polynomial(2, 0.5, 1.0), RBF(gamma=0.5), Laplacian(gamma=0.3)]
+FAMILY = [SVR, NuSVC, NuSVR, OneClassSVM]
+
+
+def random_data(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(20, 100)), int(rng.integers(1, 5))
+    X = rng.standard_normal((n, d))
+    target = np.sin(2 * X[:, 0]) + X[:, -1] + 0.5 * rng.standard_normal(n)
+    labels = np.where(target > 0, 1.0, -1.0)
+    labels[:2] = [1, -1]
+    return X, target, labels, rng.choice([0.5, 1, 2], n), 10 ** rng.uniform(-2, 2), rng
+
+
+def reduced(cls, kernel, seed):
+    """A fitted model at tol=1e-9 and its dual problem, for random data."""
+    X, target, labels, weight, C, rng = random_data(seed)
+    nu = float(rng.uniform(0.05, 0.9))
+    if cls is SVR:
+        model = SVR(C=C, epsilon=0.1, kernel=kernel, tol=1e-9).fit(X, target, weight)
+        return model, epsilon_svr(kernel, X, target, C * weight, 0.1)
+    if cls is NuSVR:
+        model = NuSVR(C=C, nu=nu, kernel=kernel, tol=1e-9).fit(X, target, weight)
+        return model, nu_svr(kernel, X, target, C * weight, nu)
+    if cls is OneClassSVM:
+        model = OneClassSVM(nu=nu, kernel=kernel, tol=1e-9).fit(X, sample_weight=weight)
+        return model, one_class(kernel, X, weight, nu)
+    share = 2 * min(weight[labels > 0].sum(), weight[labels < 0].sum()) / weight.sum()
+    model = NuSVC(nu=0.9 * share, kernel=kernel, tol=1e-9).fit(X, labels, weight)
+    return model, nu_svc(kernel, X, labels, weight, 0.9 * share)
+
+
+@pytest.fixture(params=["whole", "blocks"])
+def path(request, monkeypatch):
+    if request.param == "blocks":
+        monkeypatch.setattr(smo, "WHOLE", 0)
+        monkeypatch.setattr(smo, "SMALLEST_BLOCK", 16)
+    return request.param
+
+
+@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("cls", FAMILY)
+def test_objective_is_the_oracles(cls, seed, path):
+    # The origin lies among the points, so a linear one-class machine has nothing to find.
+    kernels = KERNELS[1:] if cls is OneClassSVM else KERNELS
+    model, problem = reduced(cls, kernels[seed % len(kernels)], seed)
+    proof = model.certificate_
+    found = proof.dual_objective
+    if cls is NuSVC:  # certified in units of the margin; the problem is in units of the hulls
+        found /= (np.abs(model.dual_coef_).sum() / 2) ** 2
+    best = oracle_objective(problem)
+    assert found >= best - 1e-9 * abs(best) - 1e-13
+    assert proof.relative_gap <= 1e-6 or proof.duality_gap <= 1e-9
+    assert proof.optimal
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("cls", FAMILY)
+def test_predictions_are_scikit_learns(cls, kernel, seed):
+    X, target, labels, weight, _, _ = random_data(seed)
+    y = labels if cls is NuSVC else target
+    options = {"kernel": kernel, "gamma": 0.5, "coef0": 1.0, "tol": 1e-8}
+    if cls is NuSVC:  # a smaller nu leaves no margin, and then both libraries return noise
+        options["nu"] = 1.8 * min(weight[y > 0].sum(), weight[y < 0].sum()) / weight.sum()
+    if cls is NuSVR:  # with a round nu no multiplier need be free, and then b is an interval
+        options["nu"] = 0.4321
+    if cls is OneClassSVM and kernel == "linear":
+        X = X + 3  # away from the origin
+    ours = cls(**options).fit(X, y, sample_weight=weight)
+    theirs = getattr(sklearn.svm, cls.__name__)(**options).fit(X, y, sample_weight=weight)
+    method = "predict" if cls in (SVR, NuSVR) else "decision_function"
+    expected = getattr(theirs, method)(X)
+    # LIBSVM keeps its kernel rows in float32; OneClassSVM and NuSVC divide by a small margin.
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(getattr(ours, method)(X), expected, rtol=0, atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("cls", FAMILY)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_fitted_attributes_look_like_scikit_learns(cls, container):
+    X, target, labels, *_ = random_data(3)
+    X, y = container(X), labels if cls is NuSVC else target
+    ours = cls(kernel="linear", nu=0.3) if cls is not SVR else cls(kernel="linear")
+    theirs = getattr(sklearn.svm, cls.__name__)(
+        **{k: v for k, v in ours.get_params().items() if k in ("kernel", "nu")}
+    )
+    ours.fit(X, y)
+    theirs.fit(X, y)
+    names = ["support_", "support_vectors_", "n_support_", "dual_coef_", "coef_", "intercept_"]
+    for name in [*names, *(["offset_"] if cls is OneClassSVM else [])]:
+        mine, reference = getattr(ours, name), getattr(theirs, name)
+        assert type(mine) is type(reference), name
+        assert mine.dtype == reference.dtype, name
+        assert mine.ndim == reference.ndim, name
+    assert type(ours.n_iter_) is type(theirs.n_iter_)
+    assert ours.shape_fit_ == theirs.shape_fit_
+    with pytest.raises(ValueError, match="read-only"):
+        (ours.coef_.data if sparse.issparse(ours.coef_) else ours.coef_)[:] = 0
+
+
+def test_infeasible_nu_is_refused_before_a_kernel_value_is_computed():
+    def never(left, right):
+        raise AssertionError("a kernel value was computed")
+
+    X, y = np.zeros((120, 2)), np.repeat([0, 1], [20, 100])
+    with pytest.raises(ValueError) as error:
+        NuSVC(nu=0.9, kernel=never).fit(X, y)
+    assert str(error.value) == (
+        "specified nu is infeasible. NuSVC: nu=0.9 is too large for class sizes 20 and 100; "
+        "it must be at most 0.333."
+    )
+
+
+def test_class_weight_of_nu_svc_works():
+    X, y = make_blobs(200, 2, centers=2, cluster_std=3.0, random_state=0)
+    plain = NuSVC(nu=0.3).fit(X, y)
+    leaning = NuSVC(nu=0.3, class_weight={0: 3.0}).fit(X, y)
+    same = NuSVC(nu=0.3, gamma=leaning.kernel_.gamma).fit(X, y, np.where(y == 0, 3.0, 1.0))
+    np.testing.assert_allclose(leaning.decision_function(X), same.decision_function(X), atol=1e-7)
+    assert np.abs(leaning.decision_function(X) - plain.decision_function(X)).max() > 0.1
+
+
+def test_nu_bounds_errors_and_support_vectors():
+    X, y = make_blobs(300, 2, centers=2, cluster_std=3.0, random_state=0)
+    for nu in (0.3, 0.5):
+        model = NuSVC(nu=nu).fit(X, y)
+        margin_errors = np.isin(model.roles_, ["inside", "misclassified"]).mean()
+        assert margin_errors <= nu + 1e-9 <= len(model.support_) / len(y) + 2 / len(y)
+        region = OneClassSVM(nu=nu).fit(X)
+        assert (region.predict(X) < 0).mean() <= nu + 1e-9
+        assert len(region.support_) / len(y) >= nu - 1e-9
+
+
+def test_nu_svr_finds_the_width_that_svr_is_given():
+    X, target, *_ = random_data(1)
+    nu = NuSVR(nu=0.4, C=5.0, tol=1e-9).fit(X, target)
+    residual = np.abs(target - nu.predict(X))
+    free = (np.abs(nu.dual_coef_[0]) > 1e-6) & (np.abs(nu.dual_coef_[0]) < 5.0 - 1e-6)
+    width = residual[nu.support_][free].mean()
+    same = SVR(epsilon=width, C=5.0, tol=1e-9).fit(X, target)
+    np.testing.assert_allclose(same.predict(X), nu.predict(X), atol=1e-5)
+
+
+def test_one_class_scores_and_offset():
+    X, *_ = random_data(2)
+    model = OneClassSVM(nu=0.2).fit(X)
+    np.testing.assert_allclose(
+        model.score_samples(X) - model.offset_, model.decision_function(X), atol=1e-12
+    )
+    np.testing.assert_array_equal(
+        model.predict(X), np.where(model.decision_function(X) >= 0, 1, -1)
+    )
+    np.testing.assert_array_equal(model.fit_predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("cls", [SVR, NuSVR])
+def test_constant_target_is_predicted_without_support_vectors(cls):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    model = cls().fit(X, np.full(20, 3.0))
+    np.testing.assert_allclose(model.predict(X), 3.0, atol=1e-9)
+    if cls is SVR:
+        assert model.support_vectors_.shape == (0, 2)
+        assert model.dual_coef_.shape == (1, 0)
+
+
+@pytest.mark.parametrize("cls", FAMILY)
+def test_every_form_of_input_gives_the_same_model(cls):
+    X, target, labels, weight, *_ = random_data(4)
+    y, options = (labels if cls is NuSVC else target), {"tol": 1e-9}
+    if cls is NuSVC:
+        options["nu"] = 0.2
+    kernel = RBF(gamma=0.5)
+    method = "predict" if cls in (SVR, NuSVR) else "decision_function"
+    expected = getattr(cls(kernel=kernel, **options).fit(X, y, sample_weight=weight), method)(X)
+    gram, csr = kernel(X), sparse.csr_array(X)
+    for given, other in [
+        (csr, kernel), (X, "rbf"), (gram, "precomputed"), (gram, 1.0 * Precomputed()),
+        (X, kernel.__call__), (X.astype(np.float32).astype(float) * 0 + X, kernel),
+    ]:  # fmt: skip
+        more = {"gamma": 0.5} if other == "rbf" else {}
+        model = cls(kernel=other, **more, **options).fit(given, y, sample_weight=weight)
+        np.testing.assert_allclose(getattr(model, method)(given), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [*FAMILY, SVC])
+def test_limits_warm_start_and_callbacks(cls):
+    X, target, labels, *_ = random_data(5)
+    y = labels if cls in (NuSVC, SVC) else target
+    options = {"nu": 0.2} if cls is NuSVC else {}
+    with pytest.warns(maxmargin.errors.ConvergenceWarning, match=r"terminated early \(max_iter=2"):
+        stopped = cls(max_iter=2, **options).fit(X, y)
+    assert np.all(stopped.n_iter_ == 2)
+    model = cls(warm_start=True, tol=1e-6, **options).fit(X, y)
+    cold = np.sum(model.n_iter_)
+    method = "predict" if cls in (SVR, NuSVR) else "decision_function"
+    before = getattr(model, method)(X)
+    model.fit(X, y)
+    assert np.sum(model.n_iter_) <= cold
+    np.testing.assert_allclose(getattr(model, method)(X), before, atol=1e-5)
+    assert model.converged_
+    assert "optimal" in repr(model.certificate_)
+
+
+@pytest.mark.parametrize("cls", FAMILY)
+def test_a_shift_of_the_points_changes_nothing(cls):
+    X, target, labels, *_ = random_data(6)
+    y = labels if cls is NuSVC else target
+    options = {"gamma": 0.5, **({"nu": 0.2} if cls is NuSVC else {})}
+    method = "predict" if cls in (SVR, NuSVR) else "decision_function"
+    X = X.round(3)
+    near = getattr(cls(**options).fit(X, y), method)(X)
+    far = getattr(cls(**options).fit(X + 1e6, y), method)(X + 1e6)
+    np.testing.assert_allclose(far, near, atol=1e-6)
