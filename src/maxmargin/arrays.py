@@ -27,19 +27,34 @@ def n_bytes(X):
 
 def take(X, rows):
     """The chosen rows of an array, a sparse matrix or a list."""
-    if hasattr(X, "shape"):
-        return X[rows]
-    if isinstance(rows, slice):
+    if hasattr(X, "iloc"):  # a data frame indexes by label
+        return X.iloc[rows]
+    if hasattr(X, "shape") or isinstance(rows, slice):
         return X[rows]
     return [X[i] for i in rows]
 
 
-def check_compressed(X, name="X"):
-    """Refuse a CSR or CSC matrix whose indices would make compiled code read outside its arrays."""
-    if X.format not in ("csr", "csc"):
-        return  # the other formats are checked by SciPy when they are made or converted
+def check_indices(X, name="X"):
+    """Refuse a sparse matrix whose indices would make compiled code read outside its arrays.
+
+    SciPy checks them when a matrix is made, but not when it is used.
+    """
+    if X.format in ("csr", "csc", "bsr"):
+        _check_compressed(X, name)
+    elif X.format == "coo":
+        for coordinates, size in zip(X.coords, X.shape, strict=True):
+            _check_range(np.asarray(coordinates), size, name)
+    elif X.format == "lil":
+        for stored in X.rows:
+            _check_range(np.asarray(stored, dtype=np.int64), X.shape[1], name)
+
+
+def _check_compressed(X, name):
     indptr, indices = X.indptr, X.indices
-    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
+    height, width = X.blocksize if X.format == "bsr" else (1, 1)
+    n_major, n_minor = X.shape[0] // height, X.shape[1] // width
+    if X.format == "csc":
+        n_major, n_minor = n_minor, n_major
     if len(indptr) != n_major + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
         raise ValueError(
             f"{name}: the sparse matrix has an index pointer that does not rise from 0."
@@ -49,19 +64,25 @@ def check_compressed(X, name="X"):
             f"{name}: the sparse matrix has {len(X.data)} values, {len(indices)} indices "
             f"and an index pointer ending at {indptr[-1]}."
         )
-    stored = indices[: indptr[-1]]
-    if stored.size and (stored.min() < 0 or stored.max() >= n_minor):
-        bad = stored.min() if stored.min() < 0 else stored.max()
-        raise ValueError(f"{name}: the sparse matrix has index {bad}, outside 0..{n_minor - 1}.")
+    _check_range(indices[: indptr[-1]], n_minor, name)
+
+
+def _check_range(indices, size, name):
+    if indices.size and (indices.min() < 0 or indices.max() >= size):
+        bad = indices.min() if indices.min() < 0 else indices.max()
+        raise ValueError(f"{name}: the sparse matrix has index {bad}, outside 0..{size - 1}.")
 
 
 def canonical_csr(X):
     """CSR with sorted, unique column indices; the input is left as it was."""
     X = sparse.csr_array(X)
-    if X.has_canonical_format:
-        return X
-    X = X.copy()
-    X.sum_duplicates()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
+        X = sparse.csr_array(
+            (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
+        )
     return X
 
 
@@ -105,7 +126,14 @@ def _row_sums(X, function):
 
 
 def column_means(X):
+    if is_sparse(X):
+        return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     return np.mean(X, axis=0, dtype=np.float64)
+
+
+def is_mostly_full(X):
+    """Whether a sparse matrix would take no more memory as a dense one."""
+    return X.nnz > 0.6 * X.shape[0] * X.shape[1]
 
 
 def dense(X):

@@ -59,10 +59,11 @@ def test_objective_is_the_oracles(cls, seed, path):
     # The origin lies among the points, so a linear one-class machine has nothing to find.
     kernels = KERNELS[1:] if cls is OneClassSVM else KERNELS
     model, problem = reduced(cls, kernels[seed % len(kernels)], seed)
+    weights = random_data(seed)[3]
     proof = model.certificate_
     found = proof.dual_objective
-    if cls is NuSVC:  # certified in units of the margin; the problem is in units of the hulls
-        found /= (np.abs(model.dual_coef_).sum() / 2) ** 2
+    if cls is NuSVC:  # certified in units of the weights; the problem is in units of the hulls
+        found *= float(np.max(problem.upper - problem.lower)) ** 2 / np.max(weights) ** 2
     best = oracle_objective(problem)
     assert found >= best - 1e-9 * abs(best) - 1e-13
     assert proof.relative_gap <= 1e-6 or proof.duality_gap <= 1e-9

@@ -423,3 +423,113 @@ def test_global_random_state_is_untouched():
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     SVC().fit(X, y).predict(X)
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+# Cases a hostile reader came up with.
+
+
+@pytest.mark.parametrize("gap", [1.0, 1e-3])
+def test_hard_margin_with_a_far_point_on_the_right_side(gap):
+    model = SVC(kernel="linear", C=float("inf")).fit([[0.0], [gap], [1e2]], [0, 1, 1])
+    np.testing.assert_allclose(model.coef_, [[2 / gap]], rtol=1e-3)
+    assert model.certificate_.optimal
+
+
+def test_hard_margin_far_from_the_origin():
+    model = SVC(kernel="linear", C=float("inf")).fit([[1e6, 0], [1e6, 1]], [0, 1])
+    np.testing.assert_allclose(model.coef_, [[0, 2]], atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_points_that_are_all_the_same(kernel):
+    X, y = np.zeros((400, 3)), np.arange(400) // 200
+    model = SVC(kernel=kernel).fit(X, y)
+    assert np.all(np.isfinite(model.dual_coef_))
+    assert model.certificate_.optimal
+    assert model.certificate_.dual_feasibility == 0
+
+
+@pytest.mark.parametrize("scale", [1e-16, 1e-9, 1e9, 1e16, 1e19])
+def test_any_scale_of_a_linear_problem_is_the_same_problem(scale):
+    X, y = make_blobs(300, 3, centers=2, random_state=1)
+    expected = SVC(kernel="linear", C=1.0).fit(X, y)
+    model = SVC(kernel="linear", C=1.0 / scale**2).fit(X * scale, y)
+    np.testing.assert_allclose(
+        model.decision_function(X * scale), expected.decision_function(X), rtol=1e-5, atol=1e-5
+    )
+    assert model.converged_
+
+
+def test_callable_kernel_on_a_pandas_series_goes_by_position():
+    import pandas as pd
+
+    def shared_letters(left, right):
+        return np.array([[len(set(a) & set(b)) for b in right] for a in left])
+
+    words, y = ["abc", "abd", "acd", "xyz", "xyw", "zyw"], np.array([0, 0, 0, 1, 1, 1])
+    series = pd.Series(words, index=[3, 1, 0, 5, 4, 2])
+    for kernel in (shared_letters, Custom(shared_letters)):
+        np.testing.assert_array_equal(SVC(kernel=kernel).fit(series, y).predict(series), y)
+
+
+def test_sparse_points_far_from_the_origin():
+    X, y = make_classification(200, 10, random_state=0)
+    X = X.round(3) + 1e6
+    dense = SVC(gamma=0.1).fit(X, y).decision_function(X)
+    stored = sparse.csr_array(X)
+    np.testing.assert_allclose(
+        SVC(gamma=0.1).fit(stored, y).decision_function(stored), dense, atol=1e-6
+    )
+
+
+def test_long_indices_work_with_every_kernel():
+    X, y = make_classification(60, 10, random_state=0)
+    X[np.abs(X) < 0.8] = 0
+    long = sparse.csr_array(X)
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    for kernel in ("linear", "poly", "rbf", "laplacian"):
+        assert SVC(kernel=kernel).fit(long, y).predict(long).shape == (60,)
+
+
+def test_warm_start_makes_no_new_support_vectors_out_of_rounding():
+    X, y = make_classification(3000, 10, flip_y=0.1, random_state=0)
+    cold = SVC().fit(X, y)
+    warm = SVC(warm_start=True).fit(X, y).fit(X, y)
+    assert len(warm.support_) <= 1.01 * len(cold.support_)
+    assert np.abs(warm.dual_coef_).min() > 1e-12
+    assert warm.certificate_.dual_objective == pytest.approx(cold.certificate_.dual_objective)
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    X, y = make_classification(60, 3, n_redundant=0, weights=[0.8], flip_y=0.2, random_state=2)
+    for C in (1e-4, 1e-2, 1.0):
+        model = SVC(C=C, class_weight="balanced").fit(X, y)
+        for seed in range(5):
+            order = np.random.default_rng(seed).permutation(len(y))
+            other = SVC(C=C, class_weight="balanced").fit(X[order], y[order])
+            np.testing.assert_allclose(other.intercept_, model.intercept_, atol=1e-6)
+
+
+def test_margins_need_one_label_per_row():
+    X, y = blobs(2)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        SVC().fit(X, y).margins(X[:1], y)
+
+
+def test_margins_ignore_a_class_without_weight():
+    X, y = blobs(3)
+    with_dead = SVC(gamma=0.1).fit(X, y, (y != 2).astype(float)).margins(X[y != 2], y[y != 2])
+    without = SVC(gamma=0.1).fit(X[y != 2], y[y != 2]).margins(X[y != 2], y[y != 2])
+    np.testing.assert_allclose(with_dead.functional, without.functional, atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [{0: float("nan")}, {0: -1.0}, {0: float("inf")}])
+def test_class_weights_that_mean_nothing_are_refused(weight):
+    X, y = blobs(3)
+    with pytest.raises(ValueError, match="class_weight must be None, 'balanced' or a dict"):
+        SVC(class_weight=weight).fit(X, y)
+
+
+def test_parameters_of_scikit_learns_own_class_are_accepted():
+    X, y = blobs(2)
+    assert SVC(**sklearn.svm.SVC().get_params()).fit(X, y).converged_

@@ -35,8 +35,8 @@ Y = np.array([0, 0, 1, 1])
         ({"solver": "liblinear"}, "SVC: solver must be 'smo', got 'liblinear'."),
         ({"decision_function_shape": "all"}, "SVC: decision_function_shape must be 'ovo' or 'ovr', "
          "got 'all'."),
-        ({"class_weight": "even"}, "SVC: class_weight must be None, 'balanced' or a dict of class "
-         "weights, got 'even'."),
+        ({"class_weight": "even"}, "SVC: class_weight must be None, 'balanced' or a dict of "
+         "finite class weights of at least 0, got 'even'."),
     ],
 )  # fmt: skip
 def test_parameter_is_named_with_its_range(parameters, message):
@@ -73,7 +73,10 @@ def test_numbers_that_are_not_finite_are_refused(bad):
         ([1, 1, -0.5, 1], "sample_weight must not be negative, got -0.5 at index 2."),
         ([0, 0, 0, 0], "Invalid input - all samples have zero or negative weights."),
         ([-1, -1, -1, -1], "Invalid input - all samples have zero or negative weights."),
-        ([1, 1, 0, 0], "Invalid input - all samples with positive weights have the same label."),
+        (
+            [1, 1, 0, 0],
+            "Invalid input - all samples with positive weights belong to the same class.",
+        ),
         ([1, 1, 1], r"sample_weight and X have incompatible shapes: \(3,\) vs \(4, 2\)"),
     ],
 )
@@ -142,3 +145,33 @@ def test_overflow_in_a_kernel_is_named(scale, options):
 def test_sparse_input_after_a_dense_fit_is_refused_in_scikit_learns_words():
     with pytest.raises(ValueError, match="cannot use sparse input in 'SVC' trained on dense data"):
         SVC().fit(X, Y).predict(sparse.csr_array(X))
+
+
+def _spoiled(kind):
+    matrix = getattr(sparse, f"{kind}_array")(X)
+    if kind == "coo":
+        matrix.coords[1][0] = 10**8
+    elif kind == "lil":
+        matrix.rows[0] = [10**8]
+        matrix.data[0] = [1.0]
+    else:
+        matrix.indices[0] = -5
+    return matrix
+
+
+@pytest.mark.parametrize("kind", ["coo", "lil", "bsr", "csc"])
+def test_malformed_indices_are_refused_in_every_format(kind):
+    with pytest.raises(ValueError, match=r"the sparse matrix has index (100000000|-5), outside"):
+        SVC().fit(_spoiled(kind), Y)
+    with pytest.raises(ValueError, match=r"the sparse matrix has index (100000000|-5), outside"):
+        SVC().fit(sparse.csr_array(X), Y).predict(_spoiled(kind))
+
+
+def test_altered_sparse_attributes_are_refused():
+    for name in ("dual_coef_", "support_vectors_"):
+        model = SVC(kernel="linear").fit(sparse.csr_array(X), Y)
+        getattr(model, name).indices[0] = 2**30
+        with pytest.raises(ValueError, match=f"{name}: the sparse matrix has index 1073741824"):
+            model.predict(sparse.csr_array(X))
+        with pytest.raises(ValueError, match=f"{name}: the sparse matrix has index 1073741824"):
+            model.coef_  # noqa: B018

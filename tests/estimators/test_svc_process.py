@@ -34,6 +34,10 @@ def run_python(code, **options):
     )  # fmt: skip
 
 
+def blas_threads():
+    return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+
 def interrupt_after(seconds, pressed):
     def press():
         pressed.append(time.perf_counter())
@@ -85,12 +89,12 @@ def test_max_time_keeps_the_model_and_says_how_far_it_is():
 
 def test_fits_in_many_threads_are_identical_and_restore_blas():
     X, y = make_classification(3000, 20, flip_y=0.1, random_state=0)
-    before = [library["num_threads"] for library in threadpool_info()]
+    before = blas_threads()
     expected = SVC().fit(X, y).dual_coef_
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda _: SVC().fit(X, y).dual_coef_, range(24)))
     assert all(np.array_equal(result, expected) for result in results)
-    assert [library["num_threads"] for library in threadpool_info()] == before
+    assert blas_threads() == before
 
 
 def _fit_in_child(queue):
@@ -168,3 +172,39 @@ def test_a_long_first_compilation_says_what_it_is_doing(tmp_path):
     assert cold.stderr.count("maxmargin is compiling its inner loops") == 1
     warm = run_python(code, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)})
     assert "compiling" not in warm.stderr
+
+
+def test_blas_threads_come_back_when_the_last_fit_ends_in_another_thread():
+    X, y = make_classification(6000, 20, flip_y=0.3, random_state=0)
+    before = blas_threads()
+    other = threading.Thread(target=lambda: SVC(C=10.0).fit(X, y))
+    seen = []
+
+    def begin_the_other(progress):
+        if not seen:
+            other.start()
+        seen.append(blas_threads())
+
+    SVC(callbacks=[begin_the_other]).fit(X[:3000], y[:3000])
+    other.join()
+    assert blas_threads() == before
+    assert all(counts == [1] * len(counts) for counts in seen[1:])
+
+
+@pytest.mark.parametrize("variable", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_the_loops_run_as_plain_python_and_with_bounds_checked(variable, tmp_path):
+    code = """
+    import numpy as np
+    from maxmargin import SVC, SVR
+    from maxmargin.solvers import smo
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(60) > 0).astype(int)
+    for whole in (2048, 0):
+        smo.WHOLE, smo.SMALLEST_BLOCK = whole, 16
+        print(SVC(tol=1e-6).fit(X, y).certificate_.optimal, SVR().fit(X, X[:, 0]).converged_)
+    """
+    environment = {**os.environ, variable: "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    result = run_python(code, env=environment)
+    assert result.stdout.split() == ["True"] * 4, result.stderr

@@ -4,6 +4,7 @@ import logging
 import threading
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import event
@@ -103,6 +104,16 @@ class _Announcer(event.Listener):
             "maxmargin is compiling its inner loops. This happens once per machine; "
             "the result is cached for later processes."
         )
+
+
+if numba.config.DISABLE_JIT:  # for debugging: the same loops as plain Python
+    vector_max, vector_min = max, min
+
+    def float32_from_bits(bits):
+        return np.int32(bits).view(np.float32)
+
+    def float64_from_bits(bits):
+        return np.int64(bits).view(np.float64)
 
 
 event.register("numba:compile", _Announcer())

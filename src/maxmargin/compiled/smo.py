@@ -15,6 +15,7 @@ import numpy as np
 from maxmargin.compiled.numba_setup import compiled, vector_max, vector_min
 
 FORBIDDEN = 1e200  # larger than any gradient; finite, so that it survives reordered sums
+SNAP = 1e-15  # relative to the box: nearer than this to a bound is at the bound
 STRIDE = 128  # extrema are found per stride with vector instructions, then located in one stride
 
 
@@ -86,19 +87,25 @@ def shift_and_find(gradient, up, low, row_i, row_j, step):
 
 
 @compiled
-def largest_gain(row, diagonal, gradient, low, own, value, smallest_curvature):
-    # The gains only rank the partners: float32 is enough, and divides four times as fast.
+def largest_gain(row, diagonal, gradient, low, own, value, violation, smallest_bend, largest_bend):
+    # The gains only rank the partners: float32 is enough, and divides four times as fast. In units
+    # of the violation and of the largest curvature they neither overflow nor vanish.
+    per_violation = 1.0 / violation
+    per_bend = 1.0 / largest_bend
     largest = np.float32(-1.0)
     for k in range(len(gradient)):
-        difference = np.float32(vector_max(value - (gradient[k] + low[k]), 0.0))
+        difference = vector_max(value - (gradient[k] + low[k]), 0.0)
         bend = own + np.float64(diagonal[k]) - 2.0 * np.float64(row[k])
-        bend = np.float32(vector_max(bend, smallest_curvature))
-        largest = vector_max(largest, difference * difference / bend)
+        bend = vector_max(bend, smallest_bend)
+        share = np.float32(difference * per_violation)
+        largest = vector_max(largest, share * share / np.float32(bend * per_bend))
     return largest
 
 
 @compiled
-def best_partner(row, diagonal, gradient, low, i, value, smallest_curvature):
+def best_partner(
+    row, diagonal, gradient, low, i, value, violation, smallest_bend, largest_bend
+):  # fmt: skip
     """The j whose pair with i raises the objective most: largest (difference)^2 / curvature."""
     own = np.float64(diagonal[i])
     best = np.float32(-1.0)
@@ -106,20 +113,35 @@ def best_partner(row, diagonal, gradient, low, i, value, smallest_curvature):
     for first in range(0, len(gradient), STRIDE):
         part = slice(first, first + STRIDE)
         largest = largest_gain(
-            row[part], diagonal[part], gradient[part], low[part], own, value, smallest_curvature
-        )
+            row[part], diagonal[part], gradient[part], low[part],
+            own, value, violation, smallest_bend, largest_bend,
+        )  # fmt: skip
         if largest > best:
             best = largest
             best_stride = first
     partner = best_stride
     gain = -1.0
     for k in range(best_stride, min(best_stride + STRIDE, len(gradient))):
-        difference = max(value - (gradient[k] + low[k]), 0.0)
-        bend = max(own + diagonal[k] - 2.0 * row[k], smallest_curvature)
-        if difference * difference > gain * bend:
-            gain = difference * difference / bend
+        share = max(value - (gradient[k] + low[k]), 0.0) / violation
+        bend = max(own + diagonal[k] - 2.0 * row[k], smallest_bend) / largest_bend
+        if share * share > gain * bend:
+            gain = share * share / bend
             partner = k
     return partner
+
+
+@compiled
+def snapped(c, lower, upper, epsilon):
+    """c, or the bound (or kink) that it has come within rounding of: there it would count as free
+    for ever, and its gradient as the bias."""
+    near = SNAP * (upper - lower)
+    if upper - c <= near:
+        return upper
+    if c - lower <= near:
+        return lower
+    if epsilon > 0.0 and abs(c) <= near:
+        return 0.0
+    return c
 
 
 @compiled
@@ -148,7 +170,7 @@ def shift_groups(gradient, up, low, row_i, row_j, step, starts):
 @compiled
 def solve_block(
     K, diagonal, gradient, coef, lower, upper, epsilon, up, low, starts,
-    stop, max_steps, smallest_curvature,
+    stop, max_steps, smallest_bend, largest_bend,
 ):  # fmt: skip
     """SMO with second-order choice of the pair, until the violation is below `stop`.
 
@@ -163,28 +185,23 @@ def solve_block(
         first = starts[group]
         part = slice(first, starts[group + 1])
         j = first + best_partner(
-            row_i[part], diagonal[part], gradient[part], low[part], i - first, value,
-            smallest_curvature,
+            row_i[part], diagonal[part], gradient[part], low[part], i - first, value, violation,
+            smallest_bend, largest_bend,
         )  # fmt: skip
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], smallest_curvature)
+        bend = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], smallest_bend)
         difference = value - (gradient[j] + low[j])
-        above = room_above(coef[i], upper[i], epsilon[i])
-        below = room_below(coef[j], lower[j], epsilon[j])
-        step = min(difference / curvature, above, below)
-        # Land exactly on a bound: a variable 1e-17 away from it would count as free for ever.
-        if step == above:
-            coef[i] = 0.0 if epsilon[i] > 0.0 and coef[i] < 0.0 else upper[i]
-        else:
-            coef[i] += step
-        if step == below:
-            coef[j] = 0.0 if epsilon[j] > 0.0 and coef[j] > 0.0 else lower[j]
-        else:
-            coef[j] -= step
+        step = min(
+            difference / bend,
+            room_above(coef[i], upper[i], epsilon[i]),
+            room_below(coef[j], lower[j], epsilon[j]),
+        )
+        coef[i] = snapped(coef[i] + step, lower[i], upper[i], epsilon[i])
+        coef[j] = snapped(coef[j] - step, lower[j], upper[j], epsilon[j])
         up[i] = up_offset(coef[i], upper[i], epsilon[i])
         low[i] = low_offset(coef[i], lower[i], epsilon[i])
         up[j] = up_offset(coef[j], upper[j], epsilon[j])
         low[j] = low_offset(coef[j], lower[j], epsilon[j])
-        gained += step * (difference - 0.5 * step * curvature)
+        gained += step * (difference - 0.5 * step * bend)
         violation, group, i, value = shift_groups(gradient, up, low, row_i, K[j], step, starts)
         steps += 1
     return steps, violation, gained

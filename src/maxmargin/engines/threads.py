@@ -22,18 +22,22 @@ class _SingleThreadedBlas:
         """Start anew, as a forked child must: the lock may have been held by another thread."""
         self._lock = threading.Lock()
         self._users = 0
-        self._limit = None
-        self._controller = None
-        self.threads_outside = None
+        self._libraries = None
+        self._threads_outside = []
+
+    @property
+    def threads_outside(self):
+        """What BLAS may use while no fit is under way."""
+        return max((count for count in self._threads_outside if count), default=1)
 
     def __enter__(self):
         with self._lock:
             if self._users == 0:
-                if self._controller is None:
-                    self._controller = ThreadpoolController().select(user_api="blas")
-                counts = [library.num_threads for library in self._controller.lib_controllers]
-                self.threads_outside = max(counts, default=None)
-                self._limit = self._controller.limit(limits=1)
+                if self._libraries is None:
+                    blas = ThreadpoolController().select(user_api="blas")
+                    self._libraries = blas.lib_controllers
+                self._threads_outside = [library.num_threads for library in self._libraries]
+                self._set([1] * len(self._libraries))
             self._users += 1
         return self
 
@@ -41,7 +45,16 @@ class _SingleThreadedBlas:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                self._limit.restore_original_limits()
+                self._set(self._threads_outside)
+
+    def _set(self, counts):
+        for library, count in zip(self._libraries, counts, strict=True):
+            # Newer threadpoolctl lets only the thread that first set a limit change it; ours is
+            # set by the first fit to begin and lifted by the last to end, in whichever thread.
+            release = getattr(library, "clear_controlling_thread", lambda force: None)
+            release(force=True)
+            library.set_num_threads(count)
+            release(force=True)
 
 
 _blas = _SingleThreadedBlas()
@@ -95,7 +108,7 @@ class Workers:
 def workers(n_threads=None):
     """Threads for the length of one fit; made anew each time, so that a fork cannot lose them."""
     with _blas:
-        limit = min(available_cores(), _blas.threads_outside or 1)
+        limit = min(available_cores(), _blas.threads_outside)
         n_threads = limit if n_threads is None else n_threads
         if n_threads == 1:
             yield Workers(1, None)

@@ -6,7 +6,7 @@ Invariant: a fit that fails leaves the estimator exactly as it was.
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from maxmargin import arrays
 from maxmargin.engines import engine_named
-from maxmargin.errors import ConvergenceWarning
+from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError
 from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of
 from maxmargin.estimators.progress import ProgressLine
 from maxmargin.estimators.validation import check_gram, checked_weight, warn_unless_mercer
@@ -79,12 +79,29 @@ class BaseSVM(BaseEstimator):
             return "anything"
         return "gram" if self.kernel == "precomputed" else "features"
 
+    def _is_function(self):
+        """A plain function as kernel, which scikit-learn always gives all training rows at once:
+        it may count on that. (`Custom` is called on blocks.)"""
+        return callable(self.kernel) and not isinstance(self.kernel, Kernel)
+
+    def _matrix_of_function(self, X, X_fit):
+        matrix = np.asarray(arrays.dense(self.kernel(X, X_fit)), dtype=np.float64)
+        expected = (arrays.n_rows(X), arrays.n_rows(X_fit))
+        if matrix.shape != expected:
+            raise KernelError(
+                f"{type(self).__name__}: the kernel function must return a matrix of shape "
+                f"{expected}, got {matrix.shape}."
+            )
+        if not np.all(np.isfinite(matrix)):
+            raise KernelError(OVERFLOW.format("the kernel function"))
+        return matrix
+
     def _validate(self, X, y, sample_weight):
         """Check X, y and the weights before any work."""
         if arrays.is_sparse(X):
             if self._rows() == "gram":
                 raise TypeError("Sparse precomputed kernels are not supported.")
-            arrays.check_compressed(X)
+            arrays.check_indices(X)
         if self._rows() == "anything":
             check_consistent_length(X, y)
             y = column_or_1d(y, warn=True)
@@ -103,7 +120,7 @@ class BaseSVM(BaseEstimator):
     def _validate_for_predict(self, X):
         check_is_fitted(self)
         if arrays.is_sparse(X):
-            arrays.check_compressed(X)
+            arrays.check_indices(X)
         if self._rows() != "anything":
             X = validate_data(
                 self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=False
@@ -122,17 +139,21 @@ class BaseSVM(BaseEstimator):
                 "the number of samples at training time"
             )
         self._check_unaltered()
-        return X
+        return self._matrix_of_function(X, self._X_fit) if self._is_function() else X
 
     def _check_unaltered(self):
         """Fitted attributes can be overwritten; never let that turn into a wrong read."""
         coef, vectors = self.dual_coef_, self.support_vectors_
-        if arrays.is_sparse(vectors):
-            arrays.check_compressed(vectors, "support_vectors_")
+        for name in ("support_vectors_", "dual_coef_"):
+            if arrays.is_sparse(getattr(self, name)):
+                arrays.check_indices(getattr(self, name), name)
         n_support = int(np.sum(self.n_support_))
         shapes_fit = coef.shape[1] == len(self.support_) == n_support
         if self._rows() != "gram":
             shapes_fit = shapes_fit and arrays.n_rows(vectors) == n_support
+        elif n_support:
+            shapes_fit = shapes_fit and self.support_.min() >= 0
+            shapes_fit = shapes_fit and self.support_.max() < self.shape_fit_[0]
         values = coef.data if arrays.is_sparse(coef) else coef
         if not shapes_fit or not np.all(np.isfinite(values)):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
@@ -164,8 +185,11 @@ class BaseSVM(BaseEstimator):
         check_parameters(self, SVM_CONSTRAINTS)
         X, y, weight = self._validate(X, y, sample_weight)
         targets = self._targets(y, weight)
-        kernel = self._kernel_for(X, weight)
-        outcomes = self._solve(self._machines(kernel, X, targets), targets)
+        rows = X
+        if self._is_function():
+            rows, self._X_fit = self._matrix_of_function(X, X), X
+        kernel = self._kernel_for(rows, weight)
+        outcomes = self._solve(self._machines(kernel, rows, targets), targets)
         self.kernel_ = kernel
         self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
         self.converged_ = all(outcome.solution.converged for outcome in outcomes)
@@ -209,6 +233,8 @@ class BaseSVM(BaseEstimator):
         proof = certify(
             problem, solution.coef, solution.bias, self.tol, solution.expansion, not interrupted
         )
+        if solution.converged and not proof.optimal:
+            solution = replace(solution, stopped="stalled")  # the proof has the last word
         at_bound = (solution.coef <= problem.lower) | (solution.coef >= problem.upper)
         return Outcome(machine, machine.model(solution), at_bound & (solution.coef != 0), proof)
 
@@ -235,7 +261,7 @@ class BaseSVM(BaseEstimator):
         """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors in `columns`."""
         coef = np.ascontiguousarray(arrays.dense(self.dual_coef_)[:, columns].T)
         support = self.support_[columns]
-        if self._rows() == "gram":
+        if self.kernel_.takes == "gram":
             Z = np.empty((len(support), 0))
         else:
             Z = arrays.take(self.support_vectors_, columns)
@@ -261,6 +287,8 @@ class BaseSVM(BaseEstimator):
         """w, one row per binary problem; only for the linear kernel."""
         if self.kernel != "linear" and not isinstance(self.kernel, Linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self)
+        self._check_unaltered()
         coef = self._linear_coef()
         if arrays.is_sparse(coef):
             coef.sort_indices()  # SciPy would want to do it later, in place

@@ -24,24 +24,29 @@ def pair_decisions(expansions, intercept, n_classes):
     return np.column_stack(columns) + intercept
 
 
-def votes_of(decisions, n_classes):
+def votes_of(first_wins, n_classes):
     """How many of its pairs each class wins."""
-    votes = np.zeros((len(decisions), n_classes))
+    votes = np.zeros((len(first_wins), n_classes))
     for column, (i, j) in enumerate(pairs_of(n_classes)):
-        first_wins = decisions[:, column] > 0
-        votes[:, i] += first_wins
-        votes[:, j] += ~first_wins
+        votes[:, i] += first_wins[:, column]
+        votes[:, j] += ~first_wins[:, column]
     return votes
+
+
+def winners(decisions, n_classes):
+    """The class with most votes, the first of them on a tie; a decision of zero is for j."""
+    return np.argmax(votes_of(decisions > 0, n_classes), axis=1)
 
 
 def one_vs_rest_shape(decisions, n_classes):
     """One score per class: its votes, ties broken by the summed decision values.
 
-    The sum is squeezed into (-1/3, 1/3), so that it never outweighs a vote.
+    The sum is squeezed into (-1/3, 1/3), so that it never outweighs a vote. Here a decision of zero
+    is for i: scikit-learn's two conventions, kept.
     """
     confidence = np.zeros((len(decisions), n_classes))
     for column, (i, j) in enumerate(pairs_of(n_classes)):
         confidence[:, i] += decisions[:, column]
         confidence[:, j] -= decisions[:, column]
     squeezed = confidence / (3 * (np.abs(confidence) + 1))
-    return votes_of(decisions, n_classes) + squeezed
+    return votes_of(decisions >= 0, n_classes) + squeezed

@@ -1,7 +1,7 @@
 """What each constructor parameter may be, as data; checked by `fit`, never by `__init__`."""
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from maxmargin import engines, solvers
 from maxmargin.kernels import (
     RBF,
-    Custom,
     Kernel,
     Laplacian,
     Linear,
@@ -25,8 +24,12 @@ class Constraint(NamedTuple):
 
 
 def is_real(value):
-    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    return real and not np.isnan(value)
+    if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
+        return False
+    try:
+        return not np.isnan(float(value))
+    except OverflowError:  # an int beyond the range of floats
+        return False
 
 
 def is_whole(value):
@@ -41,6 +44,12 @@ def one_of(*options):
     wanted = ", ".join(repr(option) for option in options[:-1])
     wanted = f"{wanted} or {options[-1]!r}" if wanted else repr(options[0])
     return Constraint(wanted, lambda value: isinstance(value, str) and value in options)
+
+
+def _are_weights(value):
+    return isinstance(value, Mapping) and all(
+        is_real(weight) and 0 <= weight < np.inf for weight in value.values()
+    )
 
 
 FLAG = Constraint("True or False", is_flag)
@@ -81,8 +90,8 @@ SVM_CONSTRAINTS = {
     "tol": FINITE_POSITIVE,
     "cache_size": FINITE_POSITIVE,
     "class_weight": Constraint(
-        "None, 'balanced' or a dict of class weights",
-        lambda v: v is None or v == "balanced" or isinstance(v, Mapping),
+        "None, 'balanced' or a dict of finite class weights of at least 0",
+        lambda v: v is None or (isinstance(v, str) and v == "balanced") or _are_weights(v),
     ),
     "verbose": Constraint("True, False or a level", lambda v: is_flag(v) or is_whole(v)),
     "max_iter": Constraint(
@@ -98,7 +107,7 @@ SVM_CONSTRAINTS = {
     "warm_start": FLAG,
     "callbacks": Constraint(
         "None or a list of callables",
-        lambda v: v is None or (isinstance(v, Iterable) and all(callable(one) for one in v)),
+        lambda v: v is None or (isinstance(v, Sequence) and all(callable(one) for one in v)),
     ),
 }
 
@@ -118,7 +127,7 @@ def kernel_of(svm):
     if isinstance(kernel, str):
         return KERNELS[kernel](svm)
     if not isinstance(kernel, Kernel):
-        return Custom(kernel)
+        return Precomputed()  # of the matrix that the function returns
     defaults = {"gamma": "scale", "degree": 3, "coef0": 0.0}
     for parameter, default in defaults.items():
         if getattr(svm, parameter) != default:

@@ -7,6 +7,7 @@ from math import floor
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -44,7 +45,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     # Fitting.
 
     def _targets(self, y, weight):
-        if self.probability:
+        if self.probability is True:
             raise ValueError(
                 f"{type(self).__name__}: probability=True is not available yet; wrap the model in "
                 "sklearn.calibration.CalibratedClassifierCV(..., ensemble=False)."
@@ -59,8 +60,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         targets = ClassTargets(classes, labels, class_weight, weight * class_weight[labels])
         if len(np.unique(labels[targets.cost > 0])) < 2:
             raise ValueError(
-                "Invalid input - all samples with positive weights have the same label. "
-                "Two classes are needed."
+                "Invalid input - all samples with positive weights belong to the same class."
             )
         return targets
 
@@ -105,7 +105,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         roles = np.zeros(len(labels), dtype=np.int64)
         self.intercept_ = _intercepts_without_training(outcomes, pairs)
         self.n_iter_ = np.zeros(len(pairs), dtype=np.int32)
-        self._norms = np.zeros(len(pairs))
+        self._norms = np.zeros(len(pairs))  # |w| of each machine
+        self._trained = np.zeros(len(pairs), dtype=bool)
         for outcome in outcomes:
             solution, rows = outcome.solution, outcome.machine.rows
             (i, j), position = outcome.machine.pair, pairs.index(outcome.machine.pair)
@@ -114,6 +115,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             coef[i, rows[~first]] = solution.coef[~first]
             self.intercept_[position] = solution.bias[0]
             self.n_iter_[position] = solution.n_iter
+            self._trained[position] = True
             self._norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
             signs = targets.of_pair((i, j))[1]
             codes = role_codes(
@@ -155,7 +157,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         elif self.break_ties:
             chosen = np.argmax(multiclass.one_vs_rest_shape(decisions, n_classes), axis=1)
         else:
-            chosen = np.argmax(multiclass.votes_of(decisions, n_classes), axis=1)
+            chosen = multiclass.winners(decisions, n_classes)
         return self.classes_[chosen]
 
     def _decisions(self, X):
@@ -173,8 +175,9 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         Negative where a point is on the wrong side. With several classes, the smallest over the
         machines of the point's own class against each other one.
         """
-        decisions = self._decisions(X)
         y = column_or_1d(y)
+        check_consistent_length(X, y)
+        decisions = self._decisions(X)
         labels = np.searchsorted(self.classes_, y)
         labels = np.minimum(labels, len(self.classes_) - 1)
         if np.any(self.classes_[labels] != y):
@@ -186,7 +189,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             decisions = -decisions  # from here on, positive speaks for the first of the pair
         signs = np.zeros((len(labels), decisions.shape[1]))
         for column, (i, j) in enumerate(multiclass.pairs_of(len(self.classes_))):
-            signs[:, column] = (labels == i).astype(float) - (labels == j)
+            if self._trained[column]:
+                signs[:, column] = (labels == i).astype(float) - (labels == j)
         functional = np.where(signs != 0, signs * decisions, np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             geometric = np.where(self._norms > 0, functional / self._norms, np.inf)
@@ -217,7 +221,9 @@ class SVC(ClassificationSVM):
         `NotSeparableError` when there is none.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed", an object of
-        `maxmargin.kernels` (which carries its own parameters), or a function of two sets of rows.
+        `maxmargin.kernels` (which carries its own parameters), or a function of two sets of rows
+        that returns their matrix and is called once on all of them. (`kernels.Custom(function)` is
+        called on blocks instead and needs no n x n matrix.)
     degree, gamma, coef0
         Of the kernels named by a string. gamma="scale" is 1 / (n_features * variance of X), the
         variance weighted by `sample_weight`.
@@ -351,7 +357,8 @@ class NuSVC(ClassificationSVM):
     Attributes
     ----------
     certificate_, converged_, roles_, kernel_
-        As in `SVC`; the certificate is that of the nu problem, in units in which the margin is one.
+        As in `SVC`; the certificate is that of the nu problem, in which alpha is at most the weight
+        of its row, before the solution is divided by the margin.
     classes_, support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, \
     fit_status_, class_weight_, shape_fit_, n_features_in_, feature_names_in_
         As in scikit-learn.

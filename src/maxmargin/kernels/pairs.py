@@ -34,7 +34,7 @@ class Points:
 
     def __init__(self, X, dtype=np.float64, index=None, centre_of=None):
         self.dtype = np.dtype(dtype)
-        self.centre_of = centre_of or self
+        self._centre_of = centre_of
         self.index = np.arange(arrays.n_rows(X)) if index is None else index
         self._whole, self._rows = None, None
         self._forms = {"X": X}
@@ -69,21 +69,22 @@ class Points:
         return self._form("numbers", lambda: self.X.astype(self.dtype, copy=False))
 
     @property
-    def centred(self):
-        """The rows in the working precision, shifted so that the mean is the origin."""
-
-        def shifted():
-            if arrays.is_sparse(self.X):  # to shift it would be to fill it
-                return self.numbers
-            return _shifted(self.X, self.centre_of.mean, self.dtype)
-
-        return self._form("centred", shifted)
+    def origin(self):
+        """The point that distances are measured from: the mean, if a shift does not fill X."""
+        other = self._whole or self._centre_of
+        if other is not None:
+            return other.origin
+        if "origin" not in self._forms:
+            keep = arrays.is_sparse(self.X) and not arrays.is_mostly_full(self.X)
+            self._forms["origin"] = None if keep else arrays.column_means(self.X)
+        return self._forms["origin"]
 
     @property
-    def mean(self):
-        if "mean" not in self._forms:
-            self._forms["mean"] = arrays.column_means(self.X)
-        return self._forms["mean"]
+    def centred(self):
+        """The rows in the working precision, shifted to the origin."""
+        if self.origin is None:
+            return self.numbers
+        return self._form("centred", lambda: _shifted(self.X, self.origin, self.dtype))
 
     @property
     def centred_squared_norms(self):
@@ -98,14 +99,15 @@ class Points:
     @property
     def n_bytes(self):
         """The memory that the forms take beside X itself."""
-        own = {id(form): form for form in self._forms.values() if form is not self._forms["X"]}
+        own = {id(form): form for form in self._forms.values() if form is not None}
+        own.pop(id(self._forms["X"]), None)
         return sum(arrays.n_bytes(form) for form in own.values())
 
 
 def _shifted(X, centre, dtype):
     shifted = np.empty(X.shape, dtype=dtype)
-    for rows in arrays.blocks(len(X), max(1, 1_000_000 // max(1, X.shape[1]))):
-        shifted[rows] = X[rows] - centre  # in float64, rounded once
+    for rows in arrays.blocks(X.shape[0], max(1, 1_000_000 // max(1, X.shape[1]))):
+        shifted[rows] = arrays.dense(X[rows]) - centre  # in float64, rounded once
     return shifted
 
 

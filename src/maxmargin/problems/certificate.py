@@ -31,8 +31,8 @@ class Certificate:
     relative_gap : float
         The gap divided by the larger of the two objectives' sizes.
     stationarity : float
-        dL/db: the largest |sum of c over a group - its total|. (dL/dw = 0 holds by construction,
-        because w is defined by the coefficients.)
+        dL/db: the largest |sum of c over a group - its total|, relative to sum |c| where that is
+        above one. (dL/dw = 0 holds by construction, because w is defined by the coefficients.)
     primal_feasibility : float
         How far the slacks are from allowing the margins found (zero for finite C, where the slack
         is the loss itself; for a hard margin the largest shortfall of a margin).
@@ -81,6 +81,8 @@ class Certificate:
         if self.parts:
             return max(part.relative_gap for part in self.parts)
         size = max(abs(self.primal_objective), abs(self.dual_objective))
+        if not np.isfinite(size):
+            return np.inf
         return self.duality_gap / size if size > 0 else 0.0
 
     @property
@@ -210,7 +212,7 @@ def _primal(problem, coef, bias, expansion, residual, hard):
 
 def _imbalance(problem, coef):
     sums = np.bincount(problem.groups, weights=coef, minlength=problem.n_groups)
-    return float(np.max(np.abs(sums - problem.totals)))
+    return float(np.max(np.abs(sums - problem.totals))) / max(1.0, float(np.abs(coef).sum()))
 
 
 def _positive_max(values):

@@ -105,6 +105,8 @@ class DualProblem:
         for group, total in enumerate(self.totals):
             members = np.flatnonzero(self.groups == group)
             missing = total - coef[members].sum()
+            if abs(missing) <= 1e-12 * np.abs(coef[members]).sum():
+                continue  # rounding: not worth a new support vector
             bound = self.upper if missing > 0 else self.lower
             # To shrink towards zero comes first: it never needs a new support vector.
             towards_zero = np.where(np.sign(coef[members]) == -np.sign(missing), -coef[members], 0)

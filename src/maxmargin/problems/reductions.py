@@ -7,7 +7,7 @@
 | epsilon-SVR    | y | epsilon | [-C_i, C_i]           | all: 0                         |
 | nu-SVR         | y | 0       | [0, C_i] and [-C_i, 0]| each sign: +- nu sum(C_i) / 2  |
 | one-class      | 0 | 0       | [0, w_i]              | all: nu W                      |
-| hard margin    | 0 | 0       | [0, 1] times y_i      | each class: y                  |
+| hard margin    | 0 | 0       | [0, oo) times y_i     | each class: y                  |
 
 w_i are the sample weights, W their sum, C_i = C w_i. Where the solution of the problem is not yet
 the model, a function beside the reduction leads back: it takes a Solution and returns one.
@@ -71,6 +71,8 @@ def hard_margin(kernel, X, y):
 
 
 def _reduced_hulls(kernel, X, y, largest):
+    # A weight of one is the most there can be: a bound there would only make a corner look pressed.
+    largest = np.where(largest >= 1, 2.0, largest)
     start = np.zeros(len(y))
     for sign in (1, -1):
         start[y == sign] = sign * _filled(largest[y == sign], 1.0)
@@ -87,8 +89,22 @@ def margin_of(solution):
 
 
 def model_of_hulls(solution):
-    """One bias for both classes."""
+    """Divide by rho, so that the margins are at f(x) = +-1, with one bias for both classes."""
+    rho = margin_of(solution)
+    solution = rescaled(solution, 1.0 / rho if rho > 0 else 1.0)  # without a margin, keep the signs
     return replace(solution, bias=solution.bias.mean(keepdims=True))
+
+
+def rescaled(solution, factor):
+    """The solution of `problem.scaled(factor)`."""
+    return replace(
+        solution,
+        coef=factor * solution.coef,
+        bias=factor * solution.bias,
+        expansion=factor * solution.expansion,
+        violation=factor * solution.violation,
+        scale=factor * solution.scale,
+    )
 
 
 def nu_svr(kernel, X, y, C, nu):

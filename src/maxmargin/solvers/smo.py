@@ -79,6 +79,8 @@ class SMO:
         fits_whole = problem.n <= WHOLE and 8 * problem.n**2 <= self.cache_bytes
         try:
             stopped = run.whole() if fits_whole else run.by_blocks()
+            if stopped == "converged":
+                run.report(run.violation, np.count_nonzero(run.state.coef))
         except KeyboardInterrupt:
             stopped = "interrupted"
         return run.solution(stopped)
@@ -134,6 +136,10 @@ class _Run:
                 # the same, to many digits, for every way of writing down the same problem.
                 extra = self.n_iter + max(self.n_iter, TIGHT_WORK // problem.n)
                 self.refine(block, min(self.tol, TIGHT_TOL), min(extra, self.budget.max_iter))
+                if self.violation > self.tol:  # it does not fall with every step
+                    stopped = self.refine(block, self.tol, self.budget.max_iter)
+                if self.n_iter >= self.budget.max_iter:
+                    stopped = "max_iter"  # whoever sets a limit is told that it was reached
         finally:
             gradient = np.empty(problem.n)
             gradient[order] = block.gradient
@@ -170,7 +176,9 @@ class _Run:
             idle = idle + 1 if gained <= NO_GAIN[np.float64] * abs(self.objective) else 0
             if idle >= PATIENCE:
                 return "stalled"
-            if self.report(violation, np.count_nonzero(block.coef)):
+            inside = np.count_nonzero(self.state.coef[block.order])
+            outside = np.count_nonzero(self.state.coef) - inside
+            if self.report(violation, outside + np.count_nonzero(block.coef)):
                 return "callback"
             if self.budget.out_of_time():
                 return "max_time"
@@ -315,14 +323,15 @@ class _Block:
         self.epsilon = problem.epsilon[order]
         self.starts = np.searchsorted(problem.groups[order], np.arange(problem.n_groups + 1))
         self.largest = float(np.max(np.abs(self.diagonal), initial=0.0))
-        self.smallest_curvature = max(4 * float(np.finfo(K.dtype).eps) * self.largest, 1e-280)
+        self.smallest_bend = max(4 * float(np.finfo(K.dtype).eps) * self.largest, 1e-280)
         self.exact = False
 
     def run(self, stop, max_steps):
         """One compiled call: the steps taken, the violation left and the objective gained."""
         outcome = compiled.solve_block(
             self.K, self.diagonal, self.gradient, self.coef, self.lower, self.upper, self.epsilon,
-            self.up, self.low, self.starts, float(stop), int(max_steps), self.smallest_curvature,
+            self.up, self.low, self.starts, float(stop), int(max_steps),
+            self.smallest_bend, max(self.largest, self.smallest_bend),
         )  # fmt: skip
         self.exact = self.exact and outcome[0] == 0
         return outcome
