@@ -106,13 +106,13 @@ class _Announcer(event.Listener):
         )
 
 
-if numba.config.DISABLE_JIT:  # for debugging: the same loops as plain Python
+if getattr(numba.config, "DISABLE_JIT", False):  # for debugging: the same loops as plain Python
     vector_max, vector_min = max, min
 
-    def float32_from_bits(bits):
+    def float32_from_bits(bits):  # type: ignore[misc]
         return np.int32(bits).view(np.float32)
 
-    def float64_from_bits(bits):
+    def float64_from_bits(bits):  # type: ignore[misc]
         return np.int64(bits).view(np.float64)
 
 

@@ -257,7 +257,7 @@ class BaseSVM(BaseEstimator):
             self.support_vectors_ = sparse.csr_matrix(self.support_vectors_)
             self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
 
-    def _expand(self, X, columns=slice(None)):
+    def _expand(self, engine, X, columns=slice(None)):
         """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors in `columns`."""
         coef = np.ascontiguousarray(arrays.dense(self.dual_coef_)[:, columns].T)
         support = self.support_[columns]
@@ -266,8 +266,7 @@ class BaseSVM(BaseEstimator):
         else:
             Z = arrays.take(self.support_vectors_, columns)
             Z = arrays.canonical_csr(Z) if arrays.is_sparse(Z) else Z
-        with self._new_engine() as engine:
-            return engine.expand(self.kernel_, X, Z, coef, support)
+        return engine.expand(self.kernel_, X, Z, coef, support)
 
     def _warn_unless_converged(self, outcomes):
         reasons = {outcome.solution.stopped for outcome in outcomes}
@@ -332,7 +331,9 @@ class SingleSVM(BaseSVM):
         self.n_iter_ = int(solution.n_iter)
 
     def _decisions(self, X):
-        return (self._expand(self._validate_for_predict(X)) + self.intercept_)[:, 0]
+        X = self._validate_for_predict(X)
+        with self._new_engine() as engine:
+            return (self._expand(engine, X) + self.intercept_)[:, 0]
 
     def _linear_coef(self):
         return self.dual_coef_ @ self.support_vectors_

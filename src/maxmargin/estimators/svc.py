@@ -1,7 +1,7 @@
 """Support vector classification: SVC with a price C of slack, NuSVC with a share nu of it."""
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import floor
 
 import numpy as np
@@ -29,10 +29,19 @@ class ClassTargets:
     class_weight: np.ndarray
     cost: np.ndarray
 
+    @cached_property
+    def members(self):
+        """The rows of each class that count."""
+        counted = np.flatnonzero(self.cost > 0)
+        order = counted[np.argsort(self.labels[counted], kind="stable")]
+        ends = np.cumsum(np.bincount(self.labels[counted], minlength=len(self.classes)))
+        return np.split(order, ends[:-1])
+
     def of_pair(self, pair):
         """The rows of two classes that count, and +1 for the class a positive decision means."""
-        rows = np.flatnonzero(np.isin(self.labels, pair) & (self.cost > 0))
-        positive = pair[1] if len(self.classes) == 2 else pair[0]
+        i, j = pair
+        rows = np.sort(np.concatenate([self.members[i], self.members[j]]))
+        positive = j if len(self.classes) == 2 else i
         return rows, np.where(self.labels[rows] == positive, 1.0, -1.0)
 
 
@@ -58,7 +67,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             )
         class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
         targets = ClassTargets(classes, labels, class_weight, weight * class_weight[labels])
-        if len(np.unique(labels[targets.cost > 0])) < 2:
+        if sum(len(rows) > 0 for rows in targets.members) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."
             )
@@ -68,8 +77,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         """One machine per pair of classes that have a row of positive weight."""
         machines = []
         for pair in multiclass.pairs_of(len(targets.classes)):
-            rows, signs = targets.of_pair(pair)
-            if len(np.unique(signs)) == 2:
+            if len(targets.members[pair[0]]) and len(targets.members[pair[1]]):
+                rows, signs = targets.of_pair(pair)
                 build = partial(self._build, kernel, X, rows, signs, targets.cost[rows])
                 machines.append(self._machine(rows, build, pair))
         return machines
@@ -100,6 +109,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
 
     def _keep(self, X, targets, outcomes):
         labels, pairs = targets.labels, multiclass.pairs_of(len(targets.classes))
+        positions = {pair: position for position, pair in enumerate(pairs)}
         self.classes_, self.class_weight_ = targets.classes, targets.class_weight
         coef = np.zeros((len(targets.classes) - 1, len(labels)))
         roles = np.zeros(len(labels), dtype=np.int64)
@@ -109,7 +119,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         self._trained = np.zeros(len(pairs), dtype=bool)
         for outcome in outcomes:
             solution, rows = outcome.solution, outcome.machine.rows
-            (i, j), position = outcome.machine.pair, pairs.index(outcome.machine.pair)
+            (i, j), position = outcome.machine.pair, positions[outcome.machine.pair]
             first = labels[rows] == i
             coef[j - 1, rows[first]] = solution.coef[first]
             coef[i, rows[~first]] = solution.coef[~first]
@@ -164,9 +174,11 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         """One column per pair of classes."""
         X = self._validate_for_predict(X)
         n_classes = len(self.classes_)
-        if n_classes == 2:
-            return self._expand(X) + self.intercept_
-        expansions = [self._expand(X, part) for part in self._support_of(*range(n_classes))]
+        with self._new_engine() as engine:
+            if n_classes == 2:
+                return self._expand(engine, X) + self.intercept_
+            parts = self._support_of(*range(n_classes))
+            expansions = [self._expand(engine, X, part) for part in parts]
         return multiclass.pair_decisions(expansions, self.intercept_, n_classes)
 
     def margins(self, X, y):
