@@ -8,34 +8,49 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maxmargin import displays, errors, kernels, problems
+    from maxmargin.estimators.exchange import from_sklearn, to_sklearn
+    from maxmargin.estimators.linear_svm import LinearSVC, LinearSVR
     from maxmargin.estimators.one_class import OneClassSVM
     from maxmargin.estimators.svc import SVC, NuSVC
     from maxmargin.estimators.svr import SVR, NuSVR
     from maxmargin.kernels import mercer
+    from maxmargin.patching import patch_sklearn, unpatch_sklearn
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "SVC",
     "SVR",
+    "LinearSVC",
+    "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
     "__version__",
     "displays",
     "errors",
+    "from_sklearn",
     "kernels",
     "mercer",
+    "patch_sklearn",
     "problems",
+    "to_sklearn",
+    "unpatch_sklearn",
 ]
 
 _HOMES = {
     "SVC": "maxmargin.estimators.svc",
     "NuSVC": "maxmargin.estimators.svc",
+    "LinearSVC": "maxmargin.estimators.linear_svm",
+    "LinearSVR": "maxmargin.estimators.linear_svm",
     "SVR": "maxmargin.estimators.svr",
     "NuSVR": "maxmargin.estimators.svr",
     "OneClassSVM": "maxmargin.estimators.one_class",
+    "from_sklearn": "maxmargin.estimators.exchange",
     "mercer": "maxmargin.kernels",
+    "patch_sklearn": "maxmargin.patching",
+    "to_sklearn": "maxmargin.estimators.exchange",
+    "unpatch_sklearn": "maxmargin.patching",
 }
 
 

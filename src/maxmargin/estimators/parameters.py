@@ -112,6 +112,23 @@ SVM_CONSTRAINTS = {
 }
 
 
+LINEAR_CONSTRAINTS = {
+    "C": FINITE_POSITIVE,
+    "tol": FINITE_POSITIVE,
+    "epsilon": SVM_CONSTRAINTS["epsilon"],
+    "penalty": one_of("l2"),
+    "loss": one_of("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"),
+    "dual": Constraint(
+        "True, False or 'auto'", lambda v: is_flag(v) or (isinstance(v, str) and v == "auto")
+    ),
+    "multi_class": one_of("ovr"),
+    "fit_intercept": FLAG,
+    "intercept_scaling": FINITE_POSITIVE,
+    "class_weight": SVM_CONSTRAINTS["class_weight"],
+    "max_iter": Constraint("a whole number of at least 0", lambda v: is_whole(v) and v >= 0),
+}
+
+
 def check_parameters(estimator, constraints):
     """Refuse the first parameter that does not fit, naming it, its value and its range."""
     name = type(estimator).__name__

@@ -49,7 +49,7 @@ class Certificate:
     tol : float
         What `optimal` compares with.
     optimal : bool
-        Every condition holds within tol.
+        Every condition holds within tol; for a linear machine (`by_gap`), the relative gap does.
     recomputed : bool
         False only for a fit that was interrupted: then f is the solver's own.
     parts : tuple of Certificate
@@ -68,6 +68,7 @@ class Certificate:
     n_bound: int
     tol: float
     recomputed: bool = True
+    by_gap: bool = False
     parts: tuple["Certificate", ...] = field(default=(), repr=False)
 
     @property
@@ -103,7 +104,8 @@ class Certificate:
 
     @property
     def optimal(self):
-        return bool(self.kkt_violation <= self.tol)
+        measure = self.relative_gap if self.by_gap else self.kkt_violation
+        return bool(measure <= self.tol)
 
     def __repr__(self):
         verdict = "optimal" if self.optimal else "NOT optimal"
@@ -178,6 +180,7 @@ def combine(parts):
         **sums,
         tol=parts[0].tol,
         recomputed=all(part.recomputed for part in parts),
+        by_gap=parts[0].by_gap,
         parts=tuple(parts),
     )
 

@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-_CLASSES = {"smo": "SMO"}
-NAMES = tuple(_CLASSES)
+_CLASSES = {"smo": "SMO", "dual_descent": "DualDescent", "newton": "Newton"}
+NAMES = ("smo",)  # of kernel machines
 
 
 def solver_named(name):

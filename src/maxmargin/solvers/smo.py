@@ -213,10 +213,9 @@ class _Run:
 
     def rounds(self, dtype):
         """Rounds of choose, solve, subtract until the violation is safely below tol."""
-        matrix = self.engine.kernel_matrix(
-            self.problem.kernel, self.problem.X, dtype, self.cache_bytes
-        )
-        chosen = np.empty(0, dtype=np.int64)
+        room = int((1 - BLOCK_SHARE) * self.cache_bytes)
+        matrix = self.engine.kernel_matrix(self.problem.kernel, self.problem.X, dtype, room)
+        chosen, block = np.empty(0, dtype=np.int64), None
         largest = 0.0
         idle = 0
         while True:
@@ -230,6 +229,7 @@ class _Run:
                 return "max_time"
             before = self.objective
             chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
+            del block  # before the next one is made: two do not fit into its share
             K = matrix.block(self.problem.row_of(chosen))
             block = _Block(self.problem, self.state, K, chosen)
             largest = max(largest, block.largest)

@@ -1,0 +1,49 @@
+"""Put our classes in the place of scikit-learn's: `from sklearn.svm import SVC` then means ours."""
+
+import logging
+from importlib import import_module
+
+import maxmargin
+
+logger = logging.getLogger("maxmargin")
+
+_originals: dict[str, type] = {}
+
+
+def patched_names():
+    """The names that scikit-learn's `sklearn.svm` and this library share."""
+    svm = import_module("sklearn.svm")
+    return [name for name in svm.__all__ if name in maxmargin.__all__]
+
+
+def patch_sklearn():
+    """Swap the classes in `sklearn.svm` for ours, for imports from now on.
+
+    Names that were imported before keep their meaning. Calling it twice changes nothing.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> maxmargin.patch_sklearn()
+    >>> from sklearn.svm import SVC
+    >>> SVC is maxmargin.SVC
+    True
+    >>> maxmargin.unpatch_sklearn()
+    """
+    svm = import_module("sklearn.svm")
+    names = [name for name in patched_names() if name not in _originals]
+    for name in names:
+        _originals[name] = getattr(svm, name)
+        setattr(svm, name, getattr(maxmargin, name))
+    if names:
+        logger.info("sklearn.svm now holds maxmargin's %s.", ", ".join(names))
+
+
+def unpatch_sklearn():
+    """Give `sklearn.svm` its own classes back."""
+    svm = import_module("sklearn.svm")
+    names = list(_originals)
+    for name in names:
+        setattr(svm, name, _originals.pop(name))
+    if names:
+        logger.info("sklearn.svm holds its own %s again.", ", ".join(names))

@@ -1,0 +1,121 @@
+"""Linear machines: loss + penalty in w itself, with the bias as one more, constant feature.
+
+Minimise  1/2 |w|^2 + sum_i C_i loss(y_i, w.x_i)  for the hinge loss, the epsilon-insensitive loss
+and their squares. Because the bias is penalised like the rest, the dual has no equality constraint:
+
+    maximise    p.c - sum_i epsilon_i |c_i| - 1/2 |X'c|^2 - 1/2 sum_i damping_i c_i^2
+    subject to  lower <= c <= upper,
+
+with w = X'c. A plain loss has the box [0, C_i] (times y_i) or [-C_i, C_i] and no damping; a squared
+one has no outer bound and damping 1 / (2 C_i).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin import arrays
+from maxmargin.problems.certificate import Certificate
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """The dual of one linear machine; `bias` is the value of the constant feature, or 0."""
+
+    X: object
+    bias: float
+    linear: np.ndarray
+    epsilon: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    damping: np.ndarray
+
+    @property
+    def n(self):
+        return len(self.linear)
+
+    @property
+    def is_squared(self):
+        return bool(np.all(self.damping > 0))
+
+    def weights_of(self, coef):
+        """w = X'c, the weight of the constant feature last."""
+        return np.append(np.asarray(self.X.T @ coef), self.bias * coef.sum())
+
+    def decisions(self, w):
+        return np.asarray(self.X @ w[:-1]) + self.bias * w[-1]
+
+    def squared_lengths(self):
+        return arrays.squared_norms(self.X) + self.bias**2
+
+    def best_response(self, residual):
+        """For each point the c_i that maximises c_i r_i - epsilon_i |c_i| - 1/2 damping_i c_i^2."""
+        excess = np.maximum(np.abs(residual) - self.epsilon, 0.0) * np.sign(residual)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unbounded = np.where(excess == 0, 0.0, excess / self.damping)
+        return np.clip(unbounded, self.lower, self.upper)
+
+    def primal(self, w):
+        residual = self.linear - self.decisions(w)
+        best = self.best_response(residual)
+        loss = best @ residual - self.epsilon @ np.abs(best) - 0.5 * self.damping @ best**2
+        return float(0.5 * w @ w + loss)
+
+    def dual(self, coef, w):
+        """The dual objective, given w = X'c."""
+        value = coef @ self.linear - self.epsilon @ np.abs(coef)
+        return float(value - 0.5 * w @ w - 0.5 * self.damping @ coef**2)
+
+    def certify(self, w, coef, tol):
+        """Certify w by a dual point; its own X'c is computed here.
+
+        `tol` bounds the relative duality gap.
+        """
+        dual_w = self.weights_of(coef)
+        residual = self.linear - self.decisions(dual_w) - self.damping * coef
+        outward = np.where(
+            coef != 0, residual * np.sign(coef) - self.epsilon, self._gain_at_zero(residual)
+        )
+        at_bound = (coef != 0) & ((coef <= self.lower) | (coef >= self.upper))
+        return Certificate(
+            primal_objective=self.primal(w),
+            dual_objective=self.dual(coef, dual_w),
+            stationarity=float(np.max(np.abs(w - dual_w))),
+            primal_feasibility=0.0,
+            dual_feasibility=float(
+                max(np.max(coef - self.upper, initial=0), np.max(self.lower - coef, initial=0))
+            ),
+            complementary_slackness=float(np.max(-outward[coef != 0], initial=0.0)),
+            slack_complementarity=float(np.max(outward[~at_bound], initial=0.0)),
+            n_zero=int(np.sum(coef == 0)),
+            n_free=int(np.sum((coef != 0) & ~at_bound)),
+            n_bound=int(np.sum(at_bound)),
+            tol=float(tol),
+            by_gap=True,
+        )
+
+    def _gain_at_zero(self, residual):
+        rise = np.where(self.upper > 0, residual, -np.inf)
+        fall = np.where(self.lower < 0, -residual, -np.inf)
+        return np.maximum(rise, fall) - self.epsilon
+
+
+def linear_svc(X, y, C, bias, squared):
+    """Hinge loss max(0, 1 - y f) or its square; y is +-1."""
+    bound = np.full(len(y), np.inf) if squared else C
+    return LinearProblem(
+        X, bias, y.astype(np.float64), np.zeros(len(y)), np.where(y > 0, 0.0, -bound),
+        np.where(y > 0, bound, 0.0), _damping(C, squared),
+    )  # fmt: skip
+
+
+def linear_svr(X, y, C, bias, epsilon, squared):
+    """Epsilon-insensitive loss max(0, |y - f| - epsilon) or its square."""
+    bound = np.full(len(y), np.inf) if squared else C
+    return LinearProblem(
+        X, bias, y, np.full(len(y), float(epsilon)), -bound, bound, _damping(C, squared)
+    )
+
+
+def _damping(C, squared):
+    return 0.5 / C if squared else np.zeros(len(C))

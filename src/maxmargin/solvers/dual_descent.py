@@ -1,0 +1,123 @@
+"""Dual coordinate descent for linear machines: one c_i at a time, w kept up to date.
+
+A step costs one row of X, twice: once for its decision value and once to move w. A pass visits the
+points in a random order, drawn anew from the seed. Points that did not move for a while are visited
+in every tenth pass only; before the end every point is looked at again.
+
+Near the end descent creeps, because the free points pull at one another. There are seldom more of
+them than features, so `polish` solves for all of them at once.
+"""
+
+import numpy as np
+from scipy import linalg
+
+from maxmargin import arrays
+from maxmargin.compiled.linear import descend
+
+QUIET = 3  # passes without a move after which a point is left alone for a while
+EVERY = 10  # passes between two looks at all points
+MOST_FREE = 1000  # points that `polish` takes on at once; at the optimum of a plain loss there
+ALWAYS_FEW = 100  # are about as many as features
+EXACT = 1e-11  # a relative gap that leaves nothing to polish
+FAREWELL = 3  # rounds spent on getting there once tol is reached
+
+
+class DualDescent:
+    """Coordinate descent until the relative duality gap is below `tol`, and a little further."""
+
+    def __init__(self, tol, max_iter, seed):
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random = np.random.default_rng(seed)
+
+    def solve(self, problem, budget):
+        """Returns w, the dual point, the passes made and why it stopped."""
+        coef, w = np.zeros(problem.n), np.zeros(problem.X.shape[1] + 1)
+        data, lengths = _storage(problem.X), problem.squared_lengths()
+        quiet = np.zeros(problem.n, dtype=np.int64)
+        reached, stopped, n_iter = 0, "max_iter", 0
+        while n_iter < self.max_iter:
+            everyone = n_iter % EVERY == 0
+            n_iter += 1
+            order = np.arange(problem.n) if everyone else np.flatnonzero(quiet < QUIET)
+            before = coef.copy()
+            descend(
+                *data, problem.bias, problem.linear, problem.epsilon, problem.lower, problem.upper,
+                problem.damping, lengths, self.random.permutation(order), coef, w,
+            )  # fmt: skip
+            quiet = np.where(coef != before, 0, quiet + 1)
+            if everyone or n_iter == self.max_iter:
+                coef = polish(problem, coef)
+                w = problem.weights_of(coef)  # additions without end leave rounding errors in it
+                gap = problem.certify(w, coef, self.tol).relative_gap
+                reached += gap <= self.tol
+                if gap <= EXACT or reached > FAREWELL:
+                    stopped = "converged"
+                    break
+            if budget.out_of_time():
+                stopped = "max_time"
+                break
+        w = problem.weights_of(coef)
+        if stopped == "max_iter" and problem.certify(w, coef, self.tol).optimal:
+            stopped = "converged"
+        return w, coef, n_iter, stopped
+
+
+def polish(problem, coef):
+    """Maximise over the free points together, up to the first bound, and again without that one.
+
+    Every step raises the dual objective, so nothing is lost where it does not lead to the end.
+    """
+    coef = coef.copy()
+    most = min(MOST_FREE, max(ALWAYS_FEW, 2 * (problem.X.shape[1] + 1)))
+    for _ in range(50):
+        free = np.flatnonzero((coef != 0) & (coef > problem.lower) & (coef < problem.upper))
+        if not 0 < len(free) <= most:
+            break
+        rows = arrays.dense(problem.X[free])
+        rows = np.column_stack([rows, np.full(len(free), problem.bias)])
+        residual = problem.linear[free] - rows @ problem.weights_of(coef)
+        slope = residual - problem.damping[free] * coef[free]
+        slope -= problem.epsilon[free] * np.sign(coef[free])
+        step = _ascent(rows, problem.damping[free], slope)
+        length, hit = _room(problem, free, coef[free], step)
+        coef[free] += length * step
+        if hit is None:
+            break
+        coef[free[hit[0]]] = hit[1]
+    return coef
+
+
+def _ascent(rows, damping, slope):
+    """The maximiser of slope.s - 1/2 |rows's|^2 - 1/2 s'Ds, or a direction where there is none."""
+    matrix = rows @ rows.T + np.diag(damping)
+    values, vectors = linalg.eigh(matrix)
+    along = vectors.T @ slope
+    flat = values <= 1e-12 * max(values[-1], 1e-300)
+    if np.linalg.norm(along[flat]) > 1e-9 * max(np.linalg.norm(slope), 1e-300):
+        return vectors[:, flat] @ along[flat] * 1e12  # the first bound will stop it
+    return vectors[:, ~flat] @ (along[~flat] / values[~flat])
+
+
+def _room(problem, free, coef, step):
+    """How much of the step fits (at most all of it), and which point then sits at which bound."""
+    lower, upper = problem.lower[free], problem.upper[free]
+    kinked = problem.epsilon[free] > 0  # |c| bends at zero
+    lower = np.where(kinked & (coef > 0), 0.0, lower)
+    upper = np.where(kinked & (coef < 0), 0.0, upper)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(step > 0, (upper - coef) / step, (lower - coef) / step)
+    room = np.where(step == 0, np.inf, room)
+    nearest = int(np.argmin(room))
+    if room[nearest] >= 1.0:
+        return 1.0, None
+    bound = upper[nearest] if step[nearest] > 0 else lower[nearest]
+    return float(room[nearest]), (nearest, float(bound))
+
+
+def _storage(X):
+    """X as the compiled loop reads it: a matrix, or the arrays of CSR."""
+    if arrays.is_sparse(X):
+        return X.data, X.indices, X.indptr
+    nothing = np.empty(0, dtype=np.int32)
+    return np.ascontiguousarray(X), nothing, nothing

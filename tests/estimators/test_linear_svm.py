@@ -1,0 +1,160 @@
+"""LinearSVC and LinearSVR against LIBLINEAR and their own duality gap."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import sklearn.svm
+from scipy import sparse
+from sklearn.datasets import make_classification, make_regression
+
+from maxmargin import SVC, LinearSVC, LinearSVR
+from maxmargin.errors import ConvergenceWarning
+
+CASES = [
+    (LinearSVC, {"loss": "hinge"}),
+    (LinearSVC, {"loss": "squared_hinge"}),
+    (LinearSVR, {"loss": "epsilon_insensitive", "epsilon": 0.1}),
+    (LinearSVR, {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}),
+]
+
+
+def data(cls, seed=0, n=150, d=6):
+    if cls is LinearSVC:
+        return make_classification(n, d, flip_y=0.1, random_state=seed)
+    X, y = make_regression(n, d, noise=5.0, random_state=seed)
+    return X, y / 20
+
+
+def objective(cls, options, w, b, X, y, C, weight):
+    f = X @ np.ravel(w) + b
+    if cls is LinearSVC:
+        loss = np.maximum(0, 1 - np.where(y > 0, 1, -1) * f)
+    else:
+        loss = np.maximum(0, np.abs(y - f) - options["epsilon"])
+    if options["loss"].startswith("squared"):
+        loss = loss**2
+    return 0.5 * (np.sum(np.square(w)) + np.sum(np.square(b))) + C * weight @ loss
+
+
+@pytest.mark.parametrize(("cls", "options"), CASES)
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+def test_objective_is_at_least_as_good_as_liblinears_and_certified(cls, options, seed, C):
+    X, y = data(cls, seed)
+    weight = np.random.default_rng(seed).choice([0.5, 1.0, 3.0], len(y))
+    ours = cls(C=C, tol=1e-6, max_iter=100_000, **options).fit(X, y, weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where LIBLINEAR does not get there, we still may
+        theirs = getattr(sklearn.svm, cls.__name__)(
+            C=C, tol=1e-6, max_iter=20_000, dual=True, random_state=0, **options
+        ).fit(X, y, weight)
+    mine, reference = (
+        objective(cls, options, m.coef_, m.intercept_, X, y, C, weight) for m in (ours, theirs)
+    )
+    proof = ours.certificate_
+    assert mine == pytest.approx(proof.primal_objective)
+    assert mine <= reference * (1 + 1e-6)
+    assert proof.optimal
+    assert -1e-9 <= proof.relative_gap <= 1e-6
+    assert ours.converged_
+
+
+@pytest.mark.parametrize(("cls", "options"), CASES)
+def test_sparse_is_dense(cls, options):
+    X, y = data(cls)
+    X[np.abs(X) < 0.5] = 0
+    dense = cls(tol=1e-8, max_iter=100_000, **options).fit(X, y)
+    stored = cls(tol=1e-8, max_iter=100_000, **options).fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(stored.coef_, dense.coef_, atol=1e-3)
+    np.testing.assert_allclose(stored.predict(sparse.csc_matrix(X)), stored.predict(X))
+
+
+def test_squared_hinge_is_exact():
+    X, y = data(LinearSVC)
+    ours = LinearSVC().fit(X, y)
+    theirs = sklearn.svm.LinearSVC(tol=1e-12, dual=False, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-8)
+    assert ours.certificate_.relative_gap < 1e-12
+    assert ours.n_iter_ < 30
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_several_classes_look_like_scikit_learns(loss):
+    X, y = make_classification(200, 8, n_classes=4, n_informative=6, random_state=0)
+    ours = LinearSVC(loss=loss, max_iter=10_000, tol=1e-6).fit(X, y)
+    theirs = sklearn.svm.LinearSVC(
+        loss=loss, max_iter=100_000, tol=1e-4, dual=True, random_state=0
+    ).fit(X, y)
+    for name in ("coef_", "intercept_", "classes_"):
+        assert getattr(ours, name).shape == getattr(theirs, name).shape
+        assert getattr(ours, name).dtype == getattr(theirs, name).dtype
+    assert type(ours.n_iter_) is type(theirs.n_iter_) is int
+    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.98
+    assert len(ours.certificate_.parts) == 4
+    binary = LinearSVC().fit(X, y > 1)
+    assert binary.coef_.shape == (1, 8)
+    assert binary.intercept_.shape == (1,)
+    assert LinearSVC(fit_intercept=False).fit(X, y).intercept_ == 0.0
+
+
+def test_many_features_take_the_dual_way():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((60, 5000), density=0.01, rng=rng, format="csr")
+    y = rng.integers(0, 2, 60)
+    ours = LinearSVC().fit(X, y)
+    assert ours.certificate_.optimal
+    theirs = sklearn.svm.LinearSVC(tol=1e-10, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-2 * abs(theirs.coef_).max())
+
+
+@pytest.mark.parametrize(("cls", "options"), CASES)
+def test_fits_in_threads_are_identical_for_a_seed(cls, options):
+    X, y = data(cls)
+
+    def fit(_):
+        return cls(random_state=3, max_iter=50_000, **options).fit(X, y).coef_
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(fit, range(16)))
+    assert all(np.array_equal(result, results[0]) for result in results)
+
+
+@pytest.mark.parametrize(("cls", "options"), CASES)
+def test_a_weight_of_two_is_the_row_twice(cls, options):
+    X, y = data(cls, n=40)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    options = {"tol": 1e-9, "max_iter": 500_000, **options}
+    weighted = cls(**options).fit(X, y, weight)
+    repeated = cls(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-3)
+
+
+def test_badly_scaled_columns_end_with_an_honest_warning_or_the_answer():
+    X, y = data(LinearSVC)
+    X = X * 10.0 ** np.arange(6)
+    model = LinearSVC().fit(X, y)
+    assert model.certificate_.optimal
+    with pytest.warns(ConvergenceWarning, match="failed to converge.*relative duality gap"):
+        stopped = LinearSVC(loss="hinge", max_iter=20).fit(X, y)
+    assert not stopped.converged_
+    assert stopped.certificate_.relative_gap > stopped.tol
+
+
+def test_agrees_with_svc_where_the_bias_is_free():
+    X, y = data(LinearSVC)
+    X = X - X.mean(axis=0)
+    linear = LinearSVC(loss="hinge", intercept_scaling=100, tol=1e-6, max_iter=200_000).fit(X, y)
+    kernel = SVC(kernel="linear", tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(linear.coef_, kernel.coef_, atol=2e-2)
+    assert (linear.predict(X) == kernel.predict(X)).mean() > 0.98
+
+
+def test_what_is_not_there_yet_is_refused_by_name():
+    X, y = data(LinearSVC)
+    with pytest.raises(ValueError, match="LinearSVC: penalty must be 'l2', got 'l1'"):
+        LinearSVC(penalty="l1").fit(X, y)
+    with pytest.raises(ValueError, match="LinearSVC: multi_class must be 'ovr', got"):
+        LinearSVC(multi_class="crammer_singer").fit(X, y)
