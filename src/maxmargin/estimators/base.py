@@ -54,6 +54,7 @@ class Outcome:
     solution: Solution
     at_bound: np.ndarray
     certificate: Certificate
+    extras: object = None
 
 
 class BaseSVM(BaseEstimator):
@@ -226,7 +227,7 @@ class BaseSVM(BaseEstimator):
         solver = solver_named(self.solver)(self.tol, self.cache_size * 2**20)
         start = None if start is None else problem.start_from(start)
         solution = machine.solve(solver, problem, engine, budget, start)
-        problem = problem.scaled(solution.scale)
+        original, problem = problem, problem.scaled(solution.scale)
         interrupted = solution.stopped == "interrupted"
         if not solution.recomputed and not interrupted:
             solution.expansion = expansion_of(problem, solution.coef, engine)
@@ -236,7 +237,13 @@ class BaseSVM(BaseEstimator):
         if solution.converged and not proof.optimal:
             solution = replace(solution, stopped="stalled")  # the proof has the last word
         at_bound = (solution.coef <= problem.lower) | (solution.coef >= problem.upper)
-        return Outcome(machine, machine.model(solution), at_bound & (solution.coef != 0), proof)
+        extras = None if interrupted else self._extras(solver, original, solution, engine, budget)
+        model = machine.model(solution)
+        return Outcome(machine, model, at_bound & (solution.coef != 0), proof, extras)
+
+    def _extras(self, solver, problem, solution, engine, budget):
+        """What else a subclass wants to know of a machine while its problem is at hand."""
+        return None
 
     def _budget(self):
         callbacks = list(self.callbacks or ())

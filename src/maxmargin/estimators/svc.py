@@ -1,6 +1,6 @@
 """Support vector classification: SVC with a price C of slack, NuSVC with a share nu of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import floor
 
@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -16,7 +17,16 @@ from maxmargin import arrays
 from maxmargin.estimators import multiclass
 from maxmargin.estimators.base import BaseSVM, Machine, part_of
 from maxmargin.estimators.margins import ROLES, Margins, role_codes
+from maxmargin.estimators.probability import (
+    N_FOLDS,
+    agree,
+    couple,
+    fit_slopes,
+    fold_of,
+    positive_probability,
+)
 from maxmargin.problems.reductions import c_svc, model_of_hulls, nu_svc
+from maxmargin.solvers.leave_out import leave_out
 from maxmargin.solvers.margin import solve_hard_margin, solve_nu
 
 
@@ -54,11 +64,6 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     # Fitting.
 
     def _targets(self, y, weight):
-        if self.probability is True:
-            raise ValueError(
-                f"{type(self).__name__}: probability=True is not available yet; wrap the model in "
-                "sklearn.calibration.CalibratedClassifierCV(..., ensemble=False)."
-            )
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -89,6 +94,25 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     def _build(self, kernel, X, rows, signs, cost):
         return self._problem(kernel, part_of(kernel, X, rows), signs, cost)
 
+    def _extras(self, solver, problem, solution, engine, budget):
+        """With probability=True, the slopes of the sigmoid, from cross-validated decisions."""
+        if self.probability is not True:
+            return None
+        signs = np.where(problem.upper > 0, 1.0, -1.0)
+        weight = problem.upper - problem.lower
+        folds = fold_of(signs, self._seed())
+        decisions = np.empty(problem.n)
+        for fold in range(N_FOLDS):
+            keep = folds != fold
+            found = self._solve_fold(solver, problem, keep, solution, engine, budget)
+            decisions[~keep] = (found.expansion + found.bias[0])[~keep]
+        return fit_slopes(decisions, signs, weight / weight.mean())
+
+    def _seed(self):
+        if isinstance(self.random_state, np.random.RandomState):
+            return self.random_state.randint(np.iinfo(np.int32).max)
+        return 0 if self.random_state is None else self.random_state
+
     def _start(self, machine, targets):
         """What the last fit found for the rows of this machine, if it was about the same rows."""
         n = len(targets.labels)
@@ -117,6 +141,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         self.n_iter_ = np.zeros(len(pairs), dtype=np.int32)
         self._norms = np.zeros(len(pairs))  # |w| of each machine
         self._trained = np.zeros(len(pairs), dtype=bool)
+        self._slopes = np.full((len(pairs), 2), 100.0)  # an absent class is next to impossible
         for outcome in outcomes:
             solution, rows = outcome.solution, outcome.machine.rows
             (i, j), position = outcome.machine.pair, positions[outcome.machine.pair]
@@ -126,6 +151,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             self.intercept_[position] = solution.bias[0]
             self.n_iter_[position] = solution.n_iter
             self._trained[position] = True
+            if outcome.extras is not None:
+                self._slopes[position] = outcome.extras
             self._norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
             signs = targets.of_pair((i, j))[1]
             codes = role_codes(
@@ -160,15 +187,37 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        decisions = self._decisions(X)
+        return self.classes_[self._chosen(self._decisions(X))]
+
+    def _chosen(self, decisions):
         n_classes = len(self.classes_)
         if n_classes == 2:
-            chosen = (decisions[:, 0] >= 0).astype(np.intp)
-        elif self.break_ties:
-            chosen = np.argmax(multiclass.one_vs_rest_shape(decisions, n_classes), axis=1)
+            return (decisions[:, 0] >= 0).astype(np.intp)
+        if self.break_ties:
+            return np.argmax(multiclass.one_vs_rest_shape(decisions, n_classes), axis=1)
+        return multiclass.winners(decisions, n_classes)
+
+    @available_if(lambda self: _check_probability(self))
+    def predict_proba(self, X):
+        """The probability of every class, in the order of `classes_`; needs probability=True.
+
+        Rows sum to one, and the largest probability is that of the predicted class.
+        """
+        decisions = self._decisions(X)
+        n_classes = len(self.classes_)
+        columns = [
+            positive_probability(decisions[:, k], slopes) for k, slopes in enumerate(self._slopes)
+        ]
+        if n_classes == 2:
+            probabilities = np.column_stack([1 - columns[0], columns[0]])
         else:
-            chosen = multiclass.winners(decisions, n_classes)
-        return self.classes_[chosen]
+            probabilities = couple(np.column_stack(columns), n_classes)
+        return agree(probabilities, self._chosen(decisions))
+
+    @available_if(lambda self: _check_probability(self))
+    def predict_log_proba(self, X):
+        """The logarithm of `predict_proba`."""
+        return np.log(self.predict_proba(X))
 
     def _decisions(self, X):
         """One column per pair of classes."""
@@ -242,7 +291,8 @@ class SVC(ClassificationSVM):
     shrinking : bool, default=True
         Accepted for compatibility; it does not change the result.
     probability : bool, default=False
-        Not available yet.
+        Fit a sigmoid to cross-validated decision values, so that `predict_proba` is there. It
+        passes through 1/2 at the boundary: the likelier class is the predicted one.
     tol : float, default=1e-3
         The largest violation of the optimality conditions, as in LIBSVM.
     cache_size : float, default=200
@@ -343,6 +393,12 @@ class SVC(ClassificationSVM):
 
     def _problem(self, kernel, X, signs, cost):
         return c_svc(kernel, X, signs, self.C * cost)
+
+    def _solve_fold(self, solver, problem, keep, solution, engine, budget):
+        if np.isinf(self.C):
+            return solution  # a hard margin has no softer version to learn from
+        without = replace(problem, lower=problem.lower * keep, upper=problem.upper * keep)
+        return leave_out(solver, without, engine, budget, solution)
 
     def _machine(self, rows, build, pair):
         if np.isinf(self.C):
@@ -445,8 +501,19 @@ class NuSVC(ClassificationSVM):
     def _problem(self, kernel, X, signs, cost):
         return nu_svc(kernel, X, signs, cost, self.nu)
 
+    def _solve_fold(self, solver, problem, keep, solution, engine, budget):
+        signs, weight = np.where(problem.upper > 0, 1.0, -1.0), problem.upper - problem.lower
+        without = nu_svc(problem.kernel, problem.X, signs, weight * keep, self.nu)
+        return model_of_hulls(solve_nu(solver, without, engine, replace(budget, callbacks=())))
+
     def _machine(self, rows, build, pair):
         return Machine(rows, build, solve=solve_nu, model=model_of_hulls, pair=pair)
+
+
+def _check_probability(model):
+    if model.probability is not True:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
 
 
 def _intercepts_without_training(outcomes, pairs):

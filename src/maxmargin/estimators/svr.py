@@ -6,6 +6,9 @@ from maxmargin.estimators.base import SingleSVM
 from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
 
 
+LARGEST_C = 1e10  # what C=inf means: a tube that no point may leave need not exist
+
+
 class RegressionSVM(RegressorMixin, SingleSVM):
     def predict(self, X):
         """The predicted target of every row of X."""
@@ -83,7 +86,7 @@ class SVR(RegressionSVM):
         self.callbacks = callbacks
 
     def _problem(self, kernel, X, y, weight):
-        return epsilon_svr(kernel, X, y, self.C * weight, self.epsilon)
+        return epsilon_svr(kernel, X, y, min(self.C, LARGEST_C) * weight, self.epsilon)
 
 
 class NuSVR(RegressionSVM):
@@ -153,7 +156,7 @@ class NuSVR(RegressionSVM):
         self.callbacks = callbacks
 
     def _problem(self, kernel, X, y, weight):
-        return nu_svr(kernel, X, y, self.C * weight, self.nu)
+        return nu_svr(kernel, X, y, min(self.C, LARGEST_C) * weight, self.nu)
 
     def _model(self, solution):
         return model_of_nu_svr(solution)

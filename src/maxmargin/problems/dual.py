@@ -98,23 +98,20 @@ class DualProblem:
     def nearest_feasible(self, coef):
         """Bring any vector into the feasible set: clip to the box, then mend each group's sum.
 
-        What is missing is taken from the variables in proportion to the room they have, so that a
-        solution of a slightly different problem stays close to itself.
+        What is missing is taken from one variable after the other, so that few of them change; and
+        first by shrinking, because that never needs a new support vector.
         """
         coef = np.clip(coef, self.lower, self.upper)
         for group, total in enumerate(self.totals):
             members = np.flatnonzero(self.groups == group)
-            missing = total - coef[members].sum()
-            if abs(missing) <= 1e-12 * np.abs(coef[members]).sum():
-                continue  # rounding: not worth a new support vector
-            bound = self.upper if missing > 0 else self.lower
-            # To shrink towards zero comes first: it never needs a new support vector.
-            towards_zero = np.where(np.sign(coef[members]) == -np.sign(missing), -coef[members], 0)
-            outward = bound[members] - coef[members] - towards_zero
-            for room in (towards_zero, outward):
-                available = abs(room.sum())
-                if missing != 0 and available > 0:
-                    share = min(1.0, abs(missing) / available)
-                    coef[members] += share * room
-                    missing = total - coef[members].sum()
+            for outward in (False, True):
+                now = coef[members]
+                missing = total - now.sum()
+                if abs(missing) <= 1e-12 * np.abs(now).sum():
+                    break  # rounding: not worth a new support vector
+                bound = (self.upper if missing > 0 else self.lower)[members]
+                shrinking = np.where(np.sign(now) == -np.sign(missing), -now, 0.0)
+                room = np.abs(bound - now if outward else shrinking)
+                before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+                coef[members] += np.sign(missing) * np.clip(abs(missing) - before, 0.0, room)
         return np.clip(coef, self.lower, self.upper)

@@ -1,0 +1,96 @@
+"""Probabilities from decision values: a calibrated sigmoid, and coupling of several classes.
+
+The sigmoid has one slope for each side of the boundary and passes through 1/2 at it, so that the
+likelier class is always the predicted one.
+"""
+
+import numpy as np
+
+from maxmargin.estimators.multiclass import pairs_of
+
+N_FOLDS = 5
+SMALLEST_SLOPE = 1e-6
+
+
+def fold_of(signs, seed):
+    """A fold for every point: each class dealt out evenly, in random order."""
+    random = np.random.default_rng(seed)
+    folds = np.empty(len(signs), dtype=np.int64)
+    for sign in (1, -1):
+        members = np.flatnonzero(signs == sign)
+        folds[random.permutation(members)] = np.arange(len(members)) % N_FOLDS
+    return folds
+
+
+def fit_slopes(decisions, signs, weight):
+    """The slopes below and above zero that make the labels likeliest.
+
+    The targets are a little inside 0 and 1 (Platt's smoothing), so that separable data do not ask
+    for an infinite slope.
+    """
+    n_positive, n_negative = weight[signs > 0].sum(), weight[signs < 0].sum()
+    target = np.where(signs > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    sides = (decisions < 0, decisions >= 0)
+    return np.array([_slope(decisions[s], target[s], weight[s]) for s in sides])
+
+
+def _slope(f, target, weight):
+    """Minimise sum weight (log(1 + exp(a f)) - target a f) over a > 0, by Newton's method."""
+    if not len(f) or not np.any(f):
+        return 1.0
+    slope = 0.0
+    for _ in range(100):
+        p = _sigmoid(slope * f)
+        gradient = weight @ ((p - target) * f)
+        curvature = weight @ (p * (1 - p) * f**2) + 1e-12
+        step = np.clip(gradient / curvature, -10.0, 10.0) if slope else gradient / curvature
+        slope -= step
+        if abs(step) <= 1e-10 * max(1.0, abs(slope)):
+            break
+    return max(float(slope), SMALLEST_SLOPE)
+
+
+def _sigmoid(t):
+    return 0.5 * (1.0 + np.tanh(0.5 * t))
+
+
+def positive_probability(decisions, slopes):
+    """The probability of the class that a positive decision means."""
+    return _sigmoid(np.where(decisions < 0, slopes[0], slopes[1]) * decisions)
+
+
+def couple(pairwise, n_classes):
+    """Class probabilities from those of all pairs: minimise sum over pairs (r_ji p_i - r_ij p_j)^2.
+
+    `pairwise[:, k]` is r_ij, the probability of i in the k-th pair (i, j). The minimum over
+    probabilities that sum to one solves a linear system per row.
+    """
+    n = len(pairwise)
+    r = np.zeros((n, n_classes, n_classes))
+    for column, (i, j) in enumerate(pairs_of(n_classes)):
+        r[:, i, j] = np.clip(pairwise[:, column], 1e-7, 1 - 1e-7)
+        r[:, j, i] = 1 - r[:, i, j]
+    system = np.zeros((n, n_classes + 1, n_classes + 1))
+    system[:, :n_classes, :n_classes] = -r * r.transpose(0, 2, 1)
+    diagonal = np.arange(n_classes)
+    system[:, diagonal, diagonal] = (r**2).sum(axis=1)
+    system[:, n_classes, :n_classes] = system[:, :n_classes, n_classes] = 1.0
+    right = np.zeros((n, n_classes + 1, 1))
+    right[:, n_classes] = 1.0
+    p = np.linalg.solve(system, right)[:, :n_classes, 0]
+    return np.clip(p, 0.0, None) / np.clip(p, 0.0, None).sum(axis=1, keepdims=True)
+
+
+def agree(probabilities, chosen):
+    """Give the largest probability of each row to the class that was predicted.
+
+    Votes and coupled probabilities can disagree where no class is clearly the likeliest; then the
+    two classes change places.
+    """
+    rows = np.arange(len(probabilities))
+    largest = probabilities.argmax(axis=1)
+    swapped = probabilities.copy()
+    swapped[rows, chosen] = probabilities[rows, largest]
+    swapped[rows, largest] = probabilities[rows, chosen]
+    swapped[rows, chosen] += 1e-12  # on a tie, too
+    return swapped / swapped.sum(axis=1, keepdims=True)

@@ -1,0 +1,110 @@
+"""Probabilities that agree with predict, sum to one, and come out the same every time."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import sklearn.svm
+from sklearn.datasets import make_blobs, make_classification
+from sklearn.metrics import brier_score_loss, log_loss
+
+from maxmargin import SVC, NuSVC
+from maxmargin.estimators.probability import couple, fit_slopes, positive_probability
+from maxmargin.solvers import smo
+
+CASES = [(SVC, {}), (SVC, {"C": 100.0}), (NuSVC, {"nu": 0.2})]
+
+
+def split(n_classes, seed=0):
+    X, y = make_blobs(400, 4, centers=n_classes, cluster_std=5.0, random_state=seed)
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+@pytest.mark.parametrize(("cls", "options"), CASES)
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_rows_sum_to_one_and_the_likeliest_class_is_the_predicted_one(
+    cls, options, n_classes, break_ties
+):
+    X, y, X_new, _ = split(n_classes)
+    model = cls(probability=True, break_ties=break_ties, **options).fit(X, y)
+    p = model.predict_proba(X_new)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
+    assert np.all(p >= 0)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X_new))
+    np.testing.assert_array_equal(np.log(p), model.predict_log_proba(X_new))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_as_good_as_libsvms_on_new_data(n_classes):
+    X, y, X_new, y_new = split(n_classes)
+    ours = SVC(probability=True).fit(X, y)
+    with pytest.warns(FutureWarning):
+        theirs = sklearn.svm.SVC(probability=True, random_state=0).fit(X, y)
+    mine = log_loss(y_new, ours.predict_proba(X_new))
+    assert mine <= 1.1 * log_loss(y_new, theirs.predict_proba(X_new))
+
+
+def test_calibrated():
+    X, y = make_classification(2000, 6, flip_y=0.3, random_state=0)
+    model = SVC(probability=True).fit(X[:1000], y[:1000])
+    p = model.predict_proba(X[1000:])[:, 1]
+    assert brier_score_loss(y[1000:], p) < 0.2
+    confident = p > 0.7
+    assert abs(p[confident].mean() - y[1000:][confident].mean()) < 0.08
+
+
+def test_folds_by_blocks_are_those_of_the_whole(monkeypatch):
+    X, y, X_new, _ = split(2)
+    expected = SVC(probability=True).fit(X, y).predict_proba(X_new)
+    monkeypatch.setattr(smo, "WHOLE", 0)
+    monkeypatch.setattr(smo, "SMALLEST_BLOCK", 32)
+    found = SVC(probability=True).fit(X, y).predict_proba(X_new)
+    np.testing.assert_allclose(found, expected, atol=0.02)  # folds are solved to two digits
+
+
+def test_the_same_in_every_thread():
+    X, y, X_new, _ = split(3)
+
+    def probabilities(_):
+        return SVC(probability=True, random_state=1).fit(X, y).predict_proba(X_new)
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(probabilities, range(8)))
+    assert all(np.array_equal(result, results[0]) for result in results)
+
+
+def test_the_model_itself_does_not_depend_on_it():
+    X, y, X_new, _ = split(3)
+    plain, with_probability = SVC().fit(X, y), SVC(probability=True).fit(X, y)
+    np.testing.assert_array_equal(
+        plain.decision_function(X_new), with_probability.decision_function(X_new)
+    )
+
+
+def test_absent_without_probability():
+    X, y, *_ = split(2)
+    model = SVC().fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        model.predict_proba(X)
+
+
+def test_a_class_without_weight_is_next_to_impossible():
+    X, y, X_new, _ = split(3)
+    p = SVC(probability=True).fit(X, y, (y != 1).astype(float)).predict_proba(X_new)
+    assert p[:, 1].max() < 1e-3
+
+
+def test_slopes_are_the_likeliest_ones():
+    rng = np.random.default_rng(0)
+    f = rng.standard_normal(20_000)
+    truth = positive_probability(f, [2.0, 0.5])
+    signs = np.where(rng.random(20_000) < truth, 1.0, -1.0)
+    np.testing.assert_allclose(fit_slopes(f, signs, np.ones(20_000)), [2.0, 0.5], rtol=0.1)
+
+
+def test_coupling_recovers_probabilities_that_the_pairs_agree_on():
+    p = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
+    pairs = np.column_stack([p[:, i] / (p[:, i] + p[:, j]) for i, j in [(0, 1), (0, 2), (1, 2)]])
+    np.testing.assert_allclose(couple(pairs, 3), p, atol=1e-9)
