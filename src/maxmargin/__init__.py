@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from maxmargin import displays, errors, kernels, problems
     from maxmargin.estimators.exchange import from_sklearn, to_sklearn
-    from maxmargin.estimators.linear_svm import LinearSVC, LinearSVR
+    from maxmargin.estimators.linear_svm import LinearSVC, LinearSVR, l1_min_c
     from maxmargin.estimators.one_class import OneClassSVM
     from maxmargin.estimators.svc import SVC, NuSVC
     from maxmargin.estimators.svr import SVR, NuSVR
@@ -31,6 +31,7 @@ __all__ = [
     "errors",
     "from_sklearn",
     "kernels",
+    "l1_min_c",
     "mercer",
     "patch_sklearn",
     "problems",
@@ -47,6 +48,7 @@ _HOMES = {
     "NuSVR": "maxmargin.estimators.svr",
     "OneClassSVM": "maxmargin.estimators.one_class",
     "from_sklearn": "maxmargin.estimators.exchange",
+    "l1_min_c": "maxmargin.estimators.linear_svm",
     "mercer": "maxmargin.kernels",
     "patch_sklearn": "maxmargin.patching",
     "to_sklearn": "maxmargin.estimators.exchange",

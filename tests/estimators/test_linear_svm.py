@@ -9,7 +9,7 @@ import sklearn.svm
 from scipy import sparse
 from sklearn.datasets import make_classification, make_regression
 
-from maxmargin import SVC, LinearSVC, LinearSVR
+from maxmargin import SVC, LinearSVC, LinearSVR, l1_min_c
 from maxmargin.errors import ConvergenceWarning
 
 CASES = [
@@ -152,9 +152,74 @@ def test_agrees_with_svc_where_the_bias_is_free():
     assert (linear.predict(X) == kernel.predict(X)).mean() > 0.98
 
 
-def test_what_is_not_there_yet_is_refused_by_name():
+@pytest.mark.parametrize("C", [0.01, 0.1, 10.0])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_l1_penalty_is_liblinears_and_certified(C, container):
+    X, y = make_classification(150, 30, n_informative=4, flip_y=0.1, random_state=0)
+    ours = LinearSVC(penalty="l1", dual=False, C=C).fit(container(X), y)
+    theirs = sklearn.svm.LinearSVC(
+        penalty="l1", dual=False, C=C, tol=1e-10, max_iter=100_000, random_state=0
+    ).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert np.sum(ours.coef_ == 0) == np.sum(theirs.coef_ == 0)
+    assert ours.certificate_.optimal
+    assert ours.certificate_.relative_gap < 1e-8
+
+
+def test_l1_with_more_features_than_points():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((80, 3000), density=0.05, rng=rng, format="csr")
+    y = rng.integers(0, 2, 80)
+    model = LinearSVC(penalty="l1", dual=False, C=5.0).fit(X, y)
+    assert model.certificate_.optimal
+    assert 0 < np.count_nonzero(model.coef_) < 80
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_crammer_singer_is_liblinears_and_certified(n_classes, container):
+    X, y = make_classification(
+        200, 8, n_classes=n_classes, n_informative=6, flip_y=0.1, random_state=0
+    )
+    options = {"multi_class": "crammer_singer", "max_iter": 50_000, "random_state": 0}
+    ours = LinearSVC(tol=1e-6, **options).fit(container(X), y)
+    theirs = sklearn.svm.LinearSVC(tol=1e-8, **options).fit(X, y)
+    assert ours.coef_.shape == theirs.coef_.shape
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=5e-3)
+    assert ours.certificate_.optimal
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"penalty": "l1", "loss": "hinge"},
+        {"penalty": "l1", "dual": True},
+        {"loss": "hinge", "dual": False},
+    ],
+)
+def test_combinations_that_liblinear_refuses_are_refused_in_its_words(options):
     X, y = data(LinearSVC)
-    with pytest.raises(ValueError, match="LinearSVC: penalty must be 'l2', got 'l1'"):
-        LinearSVC(penalty="l1").fit(X, y)
-    with pytest.raises(ValueError, match="LinearSVC: multi_class must be 'ovr', got"):
-        LinearSVC(multi_class="crammer_singer").fit(X, y)
+    with pytest.raises(ValueError, match="Unsupported set of arguments") as ours:
+        LinearSVC(**options).fit(X, y)
+    with pytest.raises(ValueError, match="Unsupported set of arguments") as theirs:
+        sklearn.svm.LinearSVC(**{"dual": False, **options}).fit(X, y)
+    assert str(ours.value).split(", Parameters")[0] == str(theirs.value).split(", Parameters")[0]
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "log"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_l1_min_c_is_scikit_learns(loss, fit_intercept):
+    X, y = make_classification(60, 8, n_classes=3, n_informative=4, random_state=0)
+    options = {"loss": loss, "fit_intercept": fit_intercept, "intercept_scaling": 3.0}
+    for container in (np.asarray, sparse.csr_matrix):
+        assert l1_min_c(container(X), y, **options) == pytest.approx(
+            sklearn.svm.l1_min_c(X, y, **options)
+        )
+    if loss == "squared_hinge" and fit_intercept:
+        C = l1_min_c(X, y > 0)
+        below = LinearSVC(penalty="l1", dual=False, C=0.99 * C).fit(X, y > 0)
+        above = LinearSVC(penalty="l1", dual=False, C=1.1 * C).fit(X, y > 0)
+        assert not np.any(below.coef_)
+        assert np.any(above.coef_) or np.any(above.intercept_)
+    with pytest.raises(ValueError, match="Ill-posed l1_min_c"):
+        l1_min_c(np.zeros((4, 2)), [0, 0, 1, 1], fit_intercept=False)

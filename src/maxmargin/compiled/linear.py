@@ -4,6 +4,8 @@ A dense X is a matrix, a sparse one the three arrays of CSR; `X.ndim` tells them
 function is compiled, so each row is read where it lies and there is one loop for both.
 """
 
+import numpy as np
+
 from maxmargin.compiled.numba_setup import compiled
 
 
@@ -72,3 +74,68 @@ def descend(
             add_row(X, indices, indptr, i, step, w)
             w[last] += step * bias
     return violation
+
+
+@compiled
+def l1_descend(gram, linear, w, sweeps, tol):
+    """Minimise linear.w + 1/2 w'Gw + |w|_1 by coordinate descent, in place; returns the sweeps."""
+    product = gram @ w
+    for sweep in range(sweeps):
+        largest = 0.0
+        for j in range(len(w)):
+            curvature = gram[j, j]
+            if curvature <= 0.0:
+                continue
+            target = curvature * w[j] - product[j] - linear[j]
+            if target > 1.0:
+                best = (target - 1.0) / curvature
+            elif target < -1.0:
+                best = (target + 1.0) / curvature
+            else:
+                best = 0.0
+            step = best - w[j]
+            if step != 0.0:
+                w[j] = best
+                row = gram[j]
+                for k in range(len(w)):
+                    product[k] += step * row[k]
+                largest = max(largest, abs(step) * np.sqrt(curvature))
+        if largest <= tol:
+            return sweep + 1
+    return sweeps
+
+
+@compiled
+def descend_classes(X, indices, indptr, bias, labels, C, squared_lengths, order, alpha, W):
+    """One pass of Crammer and Singer's dual: for each point the best alpha of all its classes.
+
+    It minimises 1/2 A |a|^2 + B.a over a_m <= C for the own class and a_m <= 0 for the others, with
+    sum a = 0. At the minimum a_m = min(bound_m, (beta - B_m) / A), and beta follows from sorting.
+    """
+    n_classes, last = W.shape[0], W.shape[1] - 1
+    B = np.empty(n_classes)
+    for position in range(len(order)):
+        i = order[position]
+        A = squared_lengths[i]
+        if A <= 0.0:
+            continue
+        own = labels[i]
+        for m in range(n_classes):
+            decision = row_dot(X, indices, indptr, i, W[m]) + bias * W[m, last]
+            B[m] = decision + (0.0 if m == own else 1.0) - A * alpha[i, m]
+        D = B.copy()
+        D[own] += A * C[i]
+        D = np.sort(D)[::-1]
+        beta = D[0] - A * C[i]
+        count = 1
+        while count < n_classes and beta < count * D[count]:
+            beta += D[count]
+            count += 1
+        beta /= count
+        for m in range(n_classes):
+            best = min(C[i] if m == own else 0.0, (beta - B[m]) / A)
+            step = best - alpha[i, m]
+            if step != 0.0:
+                alpha[i, m] = best
+                add_row(X, indices, indptr, i, step, W[m])
+                W[m, last] += step * bias

@@ -8,6 +8,8 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -72,30 +74,40 @@ class LinearSVM(BaseEstimator):
         used = np.flatnonzero(cost > 0)
         X = X if len(used) == len(y) else X[used]
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        problems = [self._problem(X, t[used], self.C * cost[used], bias) for t in targets]
-        outcomes = [self._solve(problem) for problem in problems]
-        weights = np.array([w for w, *_ in outcomes])
+        weights, self.n_iter_, proofs, reasons = self._solve(
+            X, [t[used] for t in targets], self.C * cost[used], bias
+        )
         self.coef_ = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = bias * weights[:, -1] if self.fit_intercept else 0.0
-        self.n_iter_ = int(max(n_iter for _, _, n_iter, _ in outcomes))
-        self.certificate_ = combine(
-            [p.certify(w, c, self.tol) for p, (w, c, *_) in zip(problems, outcomes, strict=True)]
-        )
-        reasons = {stopped for *_, stopped in outcomes}
+        self.certificate_ = combine(proofs)
         self.converged_ = reasons == {"converged"} and self.certificate_.optimal
         return reasons
 
-    def _solve(self, problem):
+    def _solve(self, X, targets, C, bias):
+        """One machine per target: the weights, the iterations, the proofs and why they ended."""
+        weights, n_iters, proofs, reasons = [], [], [], []
+        for target in targets:
+            problem = self._problem(X, target, C, bias)
+            solver = self._solver(problem)
+            w, coef, n_iter, stopped = solver.solve(problem, Budget(self.max_iter))
+            weights.append(w)
+            n_iters.append(n_iter)
+            proofs.append(solver.certify(problem, w, coef))
+            reasons.append(stopped)
+        return np.array(weights), int(max(n_iters)), proofs, set(reasons)
+
+    def _solver(self, problem):
         """Newton for squared losses of not too many features; dual descent for the rest."""
-        budget = Budget(self.max_iter)
+        if getattr(self, "penalty", "l2") == "l1":
+            return solver_named("l1_newton")(self.tol, self.max_iter)
         if problem.is_squared and problem.X.shape[1] < LARGEST_FOR_NEWTON:
-            return solver_named("newton")(self.tol, self.max_iter).solve(problem, budget)
-        seed = self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = seed.randint(np.iinfo(np.int32).max)
-        return solver_named("dual_descent")(self.tol, self.max_iter, seed or 0).solve(
-            problem, budget
-        )
+            return solver_named("newton")(self.tol, self.max_iter)
+        return solver_named("dual_descent")(self.tol, self.max_iter, self._seed())
+
+    def _seed(self):
+        if isinstance(self.random_state, np.random.RandomState):
+            return self.random_state.randint(np.iinfo(np.int32).max)
+        return 0 if self.random_state is None else self.random_state
 
     def _decisions(self, X):
         check_is_fitted(self)
@@ -113,8 +125,8 @@ class LinearSVC(ClassifierMixin, LinearSVM):
 
     Parameters
     ----------
-    penalty : {"l2"}, default="l2"
-        "l1" is not available yet.
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" leaves most weights zero; it goes with the squared hinge loss and dual=False.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
     dual : bool or "auto", default="auto"
         Accepted for compatibility: both problems have the same solution, and the faster is solved.
@@ -122,8 +134,8 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         The largest relative duality gap.
     C, fit_intercept, intercept_scaling, class_weight, verbose, random_state, max_iter
         As in `sklearn.svm.LinearSVC`.
-    multi_class : {"ovr"}, default="ovr"
-        "crammer_singer" is not available yet.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        One machine per class against the rest, or one loss for all classes (hinge, l2).
 
     Attributes
     ----------
@@ -193,6 +205,22 @@ class LinearSVC(ClassifierMixin, LinearSVM):
 
     def _problem(self, X, y, C, bias):
         return linear_svc(X, y, C, bias, squared=self.loss == "squared_hinge")
+
+    def _fit(self, X, y, sample_weight):
+        check_parameters(self, LINEAR_CONSTRAINTS)
+        _check_combination(self.penalty, self.loss, self.dual, self.multi_class)
+        return super()._fit(X, y, sample_weight)
+
+    def _solve(self, X, targets, C, bias):
+        if self.multi_class == "ovr":
+            return super()._solve(X, targets, C, bias)
+        labels = np.argmax(targets, axis=0) if len(targets) > 1 else (targets[0] > 0).astype(int)
+        solver = solver_named("crammer_singer")(self.tol, self.max_iter, self._seed())
+        lengths = arrays.squared_norms(X) + bias**2
+        W, n_iter, proof, stopped = solver.solve(X, bias, labels, len(self.classes_), C, lengths)
+        if len(self.classes_) == 2:  # one function is enough, as in scikit-learn
+            W = W[[1]] - W[[0]]
+        return W, n_iter, [proof], {stopped}
 
     def decision_function(self, X):
         """Signed values: one per row for two classes, one per row and class for more."""
@@ -276,3 +304,59 @@ class LinearSVR(RegressorMixin, LinearSVM):
     def predict(self, X):
         """The predicted target of every row of X."""
         return self._decisions(X)[:, 0]
+
+
+def _check_combination(penalty, loss, dual, multi_class):
+    """Refuse what LIBLINEAR refuses, in its words."""
+    if multi_class == "crammer_singer":
+        return  # the other three are ignored, as in scikit-learn
+    combination = f"The combination of penalty='{penalty}' and loss='{loss}'"
+    if penalty == "l1" and loss == "hinge":
+        unsupported = f"{combination} is not supported"
+    elif penalty == "l1" and dual is True:
+        unsupported = f"{combination} are not supported when dual=True"
+    elif penalty == "l2" and loss == "hinge" and dual is False:
+        unsupported = f"{combination} are not supported when dual=False"
+    else:
+        return
+    raise ValueError(
+        f"Unsupported set of arguments: {unsupported}, Parameters: penalty={penalty!r}, "
+        f"loss={loss!r}, dual={dual!r}"
+    )
+
+
+def l1_min_c(X, y, *, loss="squared_hinge", fit_intercept=True, intercept_scaling=1.0):
+    """The smallest C at which an l1-penalised linear model is not all zero.
+
+    At w = 0 every feature's slope is at most C times a number that the data give; the penalty wins
+    as long as that is below one.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    y : array of shape (n,)
+    loss : {"squared_hinge", "log"}, default="squared_hinge"
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+
+    Examples
+    --------
+    >>> from maxmargin import l1_min_c
+    >>> l1_min_c([[0.0], [2.0]], [0, 1])
+    0.25
+    """
+    slopes = {"squared_hinge": 2.0, "log": 0.5}
+    if loss not in slopes:
+        raise ValueError(f"l1_min_c: loss must be 'squared_hinge' or 'log', got {loss!r}.")
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    check_consistent_length(X, y)
+    labels = LabelBinarizer(neg_label=-1).fit_transform(y).T
+    steepest = np.max(np.abs(np.asarray(X.T @ labels.T)), initial=0.0)
+    if fit_intercept:
+        constant = intercept_scaling * np.abs(labels.sum(axis=1)).max()
+        steepest = max(steepest, constant)
+    if steepest == 0.0:
+        raise ValueError(
+            "Ill-posed l1_min_c calculation: l1 will always select zero coefficients for this data"
+        )
+    return float(1.0 / (slopes[loss] * steepest))

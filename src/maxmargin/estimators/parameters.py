@@ -116,12 +116,12 @@ LINEAR_CONSTRAINTS = {
     "C": FINITE_POSITIVE,
     "tol": FINITE_POSITIVE,
     "epsilon": SVM_CONSTRAINTS["epsilon"],
-    "penalty": one_of("l2"),
+    "penalty": one_of("l1", "l2"),
     "loss": one_of("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"),
     "dual": Constraint(
         "True, False or 'auto'", lambda v: is_flag(v) or (isinstance(v, str) and v == "auto")
     ),
-    "multi_class": one_of("ovr"),
+    "multi_class": one_of("ovr", "crammer_singer"),
     "fit_intercept": FLAG,
     "intercept_scaling": FINITE_POSITIVE,
     "class_weight": SVM_CONSTRAINTS["class_weight"],

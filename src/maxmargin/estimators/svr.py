@@ -5,7 +5,6 @@ from sklearn.base import RegressorMixin
 from maxmargin.estimators.base import SingleSVM
 from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
 
-
 LARGEST_C = 1e10  # what C=inf means: a tube that no point may leave need not exist
 
 

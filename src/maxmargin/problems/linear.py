@@ -10,7 +10,7 @@ with w = X'c. A plain loss has the box [0, C_i] (times y_i) or [-C_i, C_i] and n
 one has no outer bound and damping 1 / (2 C_i).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,11 +55,14 @@ class LinearProblem:
             unbounded = np.where(excess == 0, 0.0, excess / self.damping)
         return np.clip(unbounded, self.lower, self.upper)
 
-    def primal(self, w):
+    def loss(self, w):
+        """sum_i C_i loss_i."""
         residual = self.linear - self.decisions(w)
         best = self.best_response(residual)
-        loss = best @ residual - self.epsilon @ np.abs(best) - 0.5 * self.damping @ best**2
-        return float(0.5 * w @ w + loss)
+        return float(best @ residual - self.epsilon @ np.abs(best) - 0.5 * self.damping @ best**2)
+
+    def primal(self, w):
+        return float(0.5 * w @ w) + self.loss(w)
 
     def dual(self, coef, w):
         """The dual objective, given w = X'c."""
@@ -76,23 +79,35 @@ class LinearProblem:
         outward = np.where(
             coef != 0, residual * np.sign(coef) - self.epsilon, self._gain_at_zero(residual)
         )
-        at_bound = (coef != 0) & ((coef <= self.lower) | (coef >= self.upper))
-        return Certificate(
-            primal_objective=self.primal(w),
-            dual_objective=self.dual(coef, dual_w),
+        at_bound = self._at_bound(coef)
+        return replace(
+            self.certificate(self.primal(w), self.dual(coef, dual_w), coef, tol),
             stationarity=float(np.max(np.abs(w - dual_w))),
-            primal_feasibility=0.0,
-            dual_feasibility=float(
-                max(np.max(coef - self.upper, initial=0), np.max(self.lower - coef, initial=0))
-            ),
             complementary_slackness=float(np.max(-outward[coef != 0], initial=0.0)),
             slack_complementarity=float(np.max(outward[~at_bound], initial=0.0)),
+        )
+
+    def certificate(self, primal, dual, coef, tol):
+        """A certificate of the gap between two objectives, and where a dual point stands."""
+        at_bound = self._at_bound(coef)
+        outside = max(np.max(coef - self.upper, initial=0), np.max(self.lower - coef, initial=0))
+        return Certificate(
+            primal_objective=primal,
+            dual_objective=dual,
+            stationarity=0.0,
+            primal_feasibility=0.0,
+            dual_feasibility=float(outside),
+            complementary_slackness=0.0,
+            slack_complementarity=0.0,
             n_zero=int(np.sum(coef == 0)),
             n_free=int(np.sum((coef != 0) & ~at_bound)),
             n_bound=int(np.sum(at_bound)),
             tol=float(tol),
             by_gap=True,
         )
+
+    def _at_bound(self, coef):
+        return (coef != 0) & ((coef <= self.lower) | (coef >= self.upper))
 
     def _gain_at_zero(self, residual):
         rise = np.where(self.upper > 0, residual, -np.inf)

@@ -2,7 +2,13 @@
 
 from importlib import import_module
 
-_CLASSES = {"smo": "SMO", "dual_descent": "DualDescent", "newton": "Newton"}
+_CLASSES = {
+    "smo": "SMO",
+    "dual_descent": "DualDescent",
+    "newton": "Newton",
+    "l1_newton": "L1Newton",
+    "crammer_singer": "CrammerSinger",
+}
 NAMES = ("smo",)  # of kernel machines
 
 

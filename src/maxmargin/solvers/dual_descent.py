@@ -33,7 +33,7 @@ class DualDescent:
     def solve(self, problem, budget):
         """Returns w, the dual point, the passes made and why it stopped."""
         coef, w = np.zeros(problem.n), np.zeros(problem.X.shape[1] + 1)
-        data, lengths = _storage(problem.X), problem.squared_lengths()
+        data, lengths = storage(problem.X), problem.squared_lengths()
         quiet = np.zeros(problem.n, dtype=np.int64)
         reached, stopped, n_iter = 0, "max_iter", 0
         while n_iter < self.max_iter:
@@ -49,7 +49,7 @@ class DualDescent:
             if everyone or n_iter == self.max_iter:
                 coef = polish(problem, coef)
                 w = problem.weights_of(coef)  # additions without end leave rounding errors in it
-                gap = problem.certify(w, coef, self.tol).relative_gap
+                gap = self.certify(problem, w, coef).relative_gap
                 reached += gap <= self.tol
                 if gap <= EXACT or reached > FAREWELL:
                     stopped = "converged"
@@ -58,9 +58,12 @@ class DualDescent:
                 stopped = "max_time"
                 break
         w = problem.weights_of(coef)
-        if stopped == "max_iter" and problem.certify(w, coef, self.tol).optimal:
+        if stopped == "max_iter" and self.certify(problem, w, coef).optimal:
             stopped = "converged"
         return w, coef, n_iter, stopped
+
+    def certify(self, problem, w, coef):
+        return problem.certify(w, coef, self.tol)
 
 
 def polish(problem, coef):
@@ -115,7 +118,7 @@ def _room(problem, free, coef, step):
     return float(room[nearest]), (nearest, float(bound))
 
 
-def _storage(X):
+def storage(X):
     """X as the compiled loop reads it: a matrix, or the arrays of CSR."""
     if arrays.is_sparse(X):
         return X.data, X.indices, X.indptr

@@ -36,38 +36,43 @@ class Newton:
             if budget.out_of_time():
                 stopped = "max_time"
                 break
-            step = -_solve(_hessian(problem, coef), gradient)
-            moved = _line_search(problem, w, step, gradient)
+            hessian = weighted_gram(problem, coef, np.arange(len(w)))
+            hessian[np.diag_indices(len(w))] += 1.0
+            step = -_solve(hessian, gradient)
+            moved = line_search(problem.primal, w, step, float(gradient @ step))
             if moved is None:
                 stopped = "stalled"
                 break
             w = moved
         coef = problem.best_response(problem.linear - problem.decisions(w))
-        if stopped == "stalled" and problem.certify(w, coef, self.tol).optimal:
+        if stopped == "stalled" and self.certify(problem, w, coef).optimal:
             stopped = "converged"
         return w, coef, n_iter, stopped
+
+    def certify(self, problem, w, coef):
+        return problem.certify(w, coef, self.tol)
 
     def is_optimal(self, problem, w, coef, gradient):
         """Steps at the end are nearly free, so go on until rounding, not only until tol."""
         scale = max(1.0, float(np.linalg.norm(w)))
         small = np.linalg.norm(gradient) <= 1e-10 * scale
-        return bool(small and problem.certify(w, coef, self.tol).optimal)
+        return bool(small and self.certify(problem, w, coef).optimal)
 
 
-def _hessian(problem, coef):
-    """I + X' diag(1 / damping of the points with a loss) X, the bias last."""
+def weighted_gram(problem, coef, columns):
+    """X' diag(1 / damping of the points with a loss) X for some features; the bias is the last."""
     factor = np.where(coef != 0, np.sqrt(1.0 / problem.damping), 0.0)
-    d = problem.X.shape[1]
-    hessian = np.eye(d + 1)
+    features = columns[columns < problem.X.shape[1]]
+    gram = np.zeros((len(columns), len(columns)))
     for rows in arrays.blocks(problem.n, ROW_BLOCK):
         part = np.flatnonzero(factor[rows])
-        scaled = arrays.dense(problem.X[rows][part]) * factor[rows][part][:, None]
-        constant = problem.bias * factor[rows][part]
-        hessian[:d, :d] += scaled.T @ scaled
-        hessian[:d, d] += scaled.T @ constant
-        hessian[d, d] += constant @ constant
-    hessian[d, :d] = hessian[:d, d]
-    return hessian
+        block = problem.X[rows][part]
+        block = block if len(features) == problem.X.shape[1] else block[:, features]
+        scaled = arrays.dense(block) * factor[rows][part][:, None]
+        if len(features) < len(columns):
+            scaled = np.column_stack([scaled, problem.bias * factor[rows][part]])
+        gram += scaled.T @ scaled
+    return gram
 
 
 def _solve(hessian, gradient):
@@ -77,12 +82,11 @@ def _solve(hessian, gradient):
         return linalg.lstsq(hessian, gradient)[0]
 
 
-def _line_search(problem, w, step, gradient):
+def line_search(objective, w, step, slope):
     """Halve the step until the objective falls enough; None when rounding lets it fall no more."""
-    objective, slope = problem.primal(w), float(gradient @ step)
-    length = 1.0
+    before, length = objective(w), 1.0
     while length > 1e-10:
-        if problem.primal(w + length * step) <= objective + SUFFICIENT * length * slope:
+        if objective(w + length * step) <= before + SUFFICIENT * length * slope:
             return w + length * step
         length *= 0.5
     return None

@@ -1,0 +1,80 @@
+"""Crammer and Singer's machine for several classes: one loss for all of them.
+
+Minimise 1/2 sum_m |w_m|^2 + sum_i C_i max(0, max over m != y_i of 1 - (w_y - w_m).x_i). Its dual
+has one variable per point and class; descent takes one point at a time and solves for all its
+classes at once, which a sort does exactly.
+"""
+
+import numpy as np
+
+from maxmargin.compiled.linear import descend_classes
+from maxmargin.problems.certificate import Certificate
+from maxmargin.solvers.dual_descent import EVERY, QUIET, storage
+
+TIGHT = 1e-10
+FAREWELL = 20  # looks at the gap after tol is reached
+
+
+class CrammerSinger:
+    """Dual descent over points until the relative duality gap is below `tol`."""
+
+    def __init__(self, tol, max_iter, seed):
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random = np.random.default_rng(seed)
+
+    def solve(self, X, bias, labels, n_classes, C, squared_lengths):
+        """Returns W (a row per class, the bias last), the passes, the proof and why it ended."""
+        n = len(labels)
+        alpha = np.zeros((n, n_classes))
+        W = np.zeros((n_classes, X.shape[1] + 1))
+        data, quiet = storage(X), np.zeros(n, dtype=np.int64)
+        reached, n_iter, stopped = 0, 0, "max_iter"
+        proof = _certify(X, bias, labels, C, alpha, self.tol)
+        while n_iter < self.max_iter and stopped == "max_iter":
+            everyone = n_iter % EVERY == 0
+            n_iter += 1
+            order = np.arange(n) if everyone else np.flatnonzero(quiet < QUIET)
+            before = alpha.copy()
+            descend_classes(
+                *data, bias, labels, C, squared_lengths, self.random.permutation(order), alpha, W
+            )
+            quiet = np.where(np.any(alpha != before, axis=1), 0, quiet + 1)
+            if everyone or n_iter == self.max_iter:
+                proof = _certify(X, bias, labels, C, alpha, self.tol)
+                reached += proof.optimal
+                if proof.relative_gap <= TIGHT or reached > FAREWELL:
+                    stopped = "converged"
+        if proof.optimal:
+            stopped = "converged"
+        return _weights(X, bias, alpha), n_iter, proof, stopped
+
+
+def _weights(X, bias, alpha):
+    return np.column_stack([np.asarray(X.T @ alpha).T, bias * alpha.sum(axis=0)])
+
+
+def _certify(X, bias, labels, C, alpha, tol):
+    W = _weights(X, bias, alpha)
+    decisions = np.asarray(X @ W[:, :-1].T) + bias * W[:, -1]
+    rows = np.arange(len(labels))
+    rival = decisions + 1.0
+    rival[rows, labels] -= 1.0
+    slack = rival.max(axis=1) - decisions[rows, labels]
+    square = float(np.sum(W**2))
+    wrong = float(alpha.sum() - alpha[rows, labels].sum())
+    own = alpha[rows, labels]
+    return Certificate(
+        primal_objective=0.5 * square + float(C @ slack),
+        dual_objective=-0.5 * square - wrong,
+        stationarity=float(np.max(np.abs(alpha.sum(axis=1)), initial=0.0)),
+        primal_feasibility=0.0,
+        dual_feasibility=float(max(np.max(own - C, initial=0.0), 0.0)),
+        complementary_slackness=0.0,
+        slack_complementarity=0.0,
+        n_zero=int(np.sum(own == 0)),
+        n_free=int(np.sum((own > 0) & (own < C))),
+        n_bound=int(np.sum(own >= C)),
+        tol=float(tol),
+        by_gap=True,
+    )
