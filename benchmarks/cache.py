@@ -1,6 +1,6 @@
 """Fit seconds for several cache sizes, which is how the default was chosen.
 
-    python benchmarks/cache.py --data DIR [--sets a9a,ijcnn1]
+python benchmarks/cache.py --data DIR [--sets a9a,ijcnn1]
 """
 
 import argparse

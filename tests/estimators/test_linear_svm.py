@@ -223,3 +223,13 @@ def test_l1_min_c_is_scikit_learns(loss, fit_intercept):
         assert np.any(above.coef_) or np.any(above.intercept_)
     with pytest.raises(ValueError, match="Ill-posed l1_min_c"):
         l1_min_c(np.zeros((4, 2)), [0, 0, 1, 1], fit_intercept=False)
+
+
+def test_sparsify_and_densify_predict_the_same():
+    X, y = make_classification(100, 10, n_classes=3, n_informative=5, random_state=0)
+    model = LinearSVC(penalty="l1", dual=False, C=0.1).fit(X, y)
+    expected = model.decision_function(X)
+    assert sparse.issparse(model.sparsify().coef_)
+    np.testing.assert_allclose(model.decision_function(X), expected)
+    np.testing.assert_allclose(model.decision_function(sparse.csr_array(X)), expected)
+    np.testing.assert_allclose(model.densify().decision_function(X), expected)

@@ -107,4 +107,4 @@ def test_slopes_are_the_likeliest_ones():
 def test_coupling_recovers_probabilities_that_the_pairs_agree_on():
     p = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
     pairs = np.column_stack([p[:, i] / (p[:, i] + p[:, j]) for i, j in [(0, 1), (0, 2), (1, 2)]])
-    np.testing.assert_allclose(couple(pairs, 3), p, atol=1e-9)
+    np.testing.assert_allclose(couple(pairs, [(0, 1), (0, 2), (1, 2)], 3), p, atol=1e-9)

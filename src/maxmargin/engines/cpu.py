@@ -62,12 +62,21 @@ class CPUKernelMatrix:
         self.points = Points(X, dtype)
         self.n = len(self.points)
         self._engine = engine
-        self._cache_bytes = cache_bytes
+        self.cache_bytes = cache_bytes
         self._tiles = None
         self._cache = None
+        self._whole = None
 
     @OVERFLOW_IS_CHECKED_LATER
     def block(self, rows):
+        """K[rows, rows]; that of all points in their order is kept for the next machine."""
+        if not np.array_equal(rows, self.points.index):
+            return self._block(rows)
+        if self._whole is None:
+            self._whole = self._block(rows)
+        return self._whole
+
+    def _block(self, rows):
         points = self.points if np.array_equal(rows, self.points.index) else self.points[rows]
         if len(rows) <= PANEL_ROWS:
             return _finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
@@ -115,7 +124,7 @@ class CPUKernelMatrix:
         self._tiles = [(c, self.points[c]) for c in arrays.blocks(self.n, TILE_COLUMNS)]
         for _, points in self._tiles:
             _warm_up(self.kernel, points)
-        room = self._cache_bytes - self.points.n_bytes
+        room = self.cache_bytes - self.points.n_bytes
         self._cache = RowCache(self.n, self.n, self.dtype, room)
 
 
@@ -126,12 +135,13 @@ class CPUEngine:
         self.n_threads = n_threads
         self._open = ExitStack()
         self._workers = None
+        self._matrix = None
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
-        self._workers = None
+        self._workers = self._matrix = None
         self._open.close()
 
     @property
@@ -142,7 +152,13 @@ class CPUEngine:
         return self._workers
 
     def kernel_matrix(self, kernel, X, dtype, cache_bytes):
-        return CPUKernelMatrix(self, kernel, X, dtype, cache_bytes)
+        """The same object, with its rows, for the machines that ask for the same matrix in turn."""
+        last = self._matrix
+        same = last is not None and last.kernel is kernel and last.points.X is X
+        if not same or last.dtype != dtype or last.cache_bytes != cache_bytes:
+            self._matrix = None  # before the next one takes its memory
+            self._matrix = CPUKernelMatrix(self, kernel, X, dtype, cache_bytes)
+        return self._matrix
 
     @OVERFLOW_IS_CHECKED_LATER
     def expand(self, kernel, X, Z, coef, index=None):

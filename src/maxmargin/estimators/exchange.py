@@ -25,6 +25,8 @@ def to_sklearn(model):
     ('sklearn.svm._classes', array([1]))
     """
     model._check_unaltered()
+    if getattr(model, "multi_class", "ovo") == "ovr" and len(model.classes_) > 2:
+        raise TypeError("to_sklearn: scikit-learn's SVC has no multi_class='ovr'.")
     name = type(model).__name__
     theirs = getattr(sklearn.svm, name)
     if theirs is type(model):

@@ -7,6 +7,7 @@ They solve for w directly, penalise the bias like a weight, and so differ a litt
 import warnings
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import check_array, check_consistent_length
@@ -114,7 +115,20 @@ class LinearSVM(BaseEstimator):
         if arrays.is_sparse(X):
             arrays.check_indices(X)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
-        return np.asarray(X @ np.atleast_2d(self.coef_).T) + self.intercept_
+        coef = self.coef_ if arrays.is_sparse(self.coef_) else np.atleast_2d(self.coef_)
+        return np.asarray(arrays.dense(X @ coef.T)) + self.intercept_
+
+    def sparsify(self):
+        """Store `coef_` as a sparse matrix, which an l1 penalty makes small."""
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self):
+        """Store `coef_` as an array again."""
+        check_is_fitted(self)
+        self.coef_ = arrays.dense(self.coef_)
+        return self
 
 
 class LinearSVC(ClassifierMixin, LinearSVM):

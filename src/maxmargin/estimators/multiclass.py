@@ -1,52 +1,121 @@
-"""Several classes from binary machines: the pairs, their votes, and who owns which coefficient.
+"""Several classes from binary machines: which machines there are, and how they decide together.
 
-The pairs (i, j) with i < j are taken in lexicographic order, and a positive decision value of a
-pair speaks for i. With two classes there is one pair and scikit-learn turns its sign: positive
-speaks for the second class.
+`OneVsOne` has a machine for every pair (i, j) with i < j, in lexicographic order, whose positive
+decision speaks for i; with two classes there is one pair, and scikit-learn turns its sign: positive
+speaks for the second class. `OneVsRest` has a machine per class, positive for that class.
+Both write coefficients into rows of `dual_coef_` and read them back, so nothing else needs to know
+the layout.
 """
 
 from itertools import combinations
 
 import numpy as np
 
+from maxmargin.estimators.probability import couple
+
+ABSENT = -1e100  # the decision for a class that no machine has seen
+
 
 def pairs_of(n_classes):
     return list(combinations(range(n_classes), 2))
 
 
-def pair_decisions(expansions, intercept, n_classes):
-    """Decision values of all pairs.
+class OneVsOne:
+    """A vote among all pairs of classes."""
 
-    `expansions[i]` holds, in column r, the part of the support vectors of class i in the machine
-    against its r-th opponent (the classes other than i, in order): row r of `dual_coef_`.
-    """
-    columns = [expansions[i][:, j - 1] + expansions[j][:, i] for i, j in pairs_of(n_classes)]
-    return np.column_stack(columns) + intercept
+    def __init__(self, n_classes):
+        self.n_classes = n_classes
+        self.tasks = pairs_of(n_classes)
+        self.n_coef_rows = n_classes - 1
+
+    def signs(self, labels, task):
+        """+1 and -1 for the rows of a machine, 0 for those it does not use."""
+        i, j = task
+        signs = (labels == i).astype(float) - (labels == j)
+        return -signs if self.n_classes == 2 else signs
+
+    def coef_rows(self, task):
+        """(row of dual_coef_, class whose coefficients stand there) for a machine.
+
+        Each class has a coefficient per opponent; its opponents are the other classes in order.
+        """
+        i, j = task
+        return [(j - 1, i), (i, j)]
+
+    def intercepts_without_training(self, present):
+        """A class without weight loses every vote."""
+        return np.array([float(i in present) - float(j in present) for i, j in self.tasks])
+
+    def decisions(self, expand, support_of, intercept):
+        """One column per machine; `expand(part)` expands the coefficients of some columns."""
+        if self.n_classes == 2:
+            return expand(slice(None)) + intercept
+        parts = [expand(support_of(k)) for k in range(self.n_classes)]
+        columns = [
+            parts[first][:, row] + parts[second][:, other]
+            for (row, first), (other, second) in map(self.coef_rows, self.tasks)
+        ]
+        return np.column_stack(columns) + intercept
+
+    def votes(self, first_wins):
+        """How many of its pairs each class wins."""
+        votes = np.zeros((len(first_wins), self.n_classes))
+        for column, (i, j) in enumerate(self.tasks):
+            votes[:, i] += first_wins[:, column]
+            votes[:, j] += ~first_wins[:, column]
+        return votes
+
+    def scores(self, decisions):
+        """One score per class: its votes, ties broken by the summed decision values.
+
+        The sum is squeezed into (-1/3, 1/3), so that it never outweighs a vote. Here a decision of
+        zero is for i, in `winners` for j: scikit-learn's two conventions, kept.
+        """
+        confidence = np.zeros((len(decisions), self.n_classes))
+        for column, (i, j) in enumerate(self.tasks):
+            confidence[:, i] += decisions[:, column]
+            confidence[:, j] -= decisions[:, column]
+        return self.votes(decisions >= 0) + confidence / (3 * (np.abs(confidence) + 1))
+
+    def winners(self, decisions, break_ties):
+        if self.n_classes == 2:
+            return (decisions[:, 0] >= 0).astype(np.intp)
+        if break_ties:
+            return np.argmax(self.scores(decisions), axis=1)
+        return np.argmax(self.votes(decisions > 0), axis=1)
+
+    def probabilities(self, columns):
+        """Class probabilities from those of a positive decision of each machine."""
+        if self.n_classes == 2:
+            return np.column_stack([1 - columns[:, 0], columns[:, 0]])
+        return couple(columns, self.tasks, self.n_classes)
 
 
-def votes_of(first_wins, n_classes):
-    """How many of its pairs each class wins."""
-    votes = np.zeros((len(first_wins), n_classes))
-    for column, (i, j) in enumerate(pairs_of(n_classes)):
-        votes[:, i] += first_wins[:, column]
-        votes[:, j] += ~first_wins[:, column]
-    return votes
+class OneVsRest:
+    """Every class against all others; the largest decision wins."""
 
+    def __init__(self, n_classes):
+        self.n_classes = n_classes
+        self.tasks = [(k,) for k in range(n_classes)]
+        self.n_coef_rows = n_classes
 
-def winners(decisions, n_classes):
-    """The class with most votes, the first of them on a tie; a decision of zero is for j."""
-    return np.argmax(votes_of(decisions > 0, n_classes), axis=1)
+    def signs(self, labels, task):
+        return np.where(labels == task[0], 1.0, -1.0)
 
+    def coef_rows(self, task):
+        return [(task[0], k) for k in range(self.n_classes)]
 
-def one_vs_rest_shape(decisions, n_classes):
-    """One score per class: its votes, ties broken by the summed decision values.
+    def intercepts_without_training(self, present):
+        return np.full(self.n_classes, ABSENT)
 
-    The sum is squeezed into (-1/3, 1/3), so that it never outweighs a vote. Here a decision of zero
-    is for i: scikit-learn's two conventions, kept.
-    """
-    confidence = np.zeros((len(decisions), n_classes))
-    for column, (i, j) in enumerate(pairs_of(n_classes)):
-        confidence[:, i] += decisions[:, column]
-        confidence[:, j] -= decisions[:, column]
-    squeezed = confidence / (3 * (np.abs(confidence) + 1))
-    return votes_of(decisions >= 0, n_classes) + squeezed
+    def decisions(self, expand, support_of, intercept):
+        return expand(slice(None)) + intercept
+
+    def scores(self, decisions):
+        return decisions
+
+    def winners(self, decisions, break_ties):
+        return np.argmax(decisions, axis=1)
+
+    def probabilities(self, columns):
+        return columns / columns.sum(axis=1, keepdims=True)

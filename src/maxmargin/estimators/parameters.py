@@ -98,6 +98,7 @@ SVM_CONSTRAINTS = {
         "-1 (the default limit) or a whole number of at least 0", lambda v: is_whole(v) and v >= -1
     ),
     "decision_function_shape": one_of("ovo", "ovr"),
+    "multi_class": one_of("ovo", "ovr"),
     "break_ties": FLAG,
     "solver": one_of(*solvers.NAMES),
     "engine": one_of("auto", *engines.NAMES),

@@ -6,8 +6,6 @@ likelier class is always the predicted one.
 
 import numpy as np
 
-from maxmargin.estimators.multiclass import pairs_of
-
 N_FOLDS = 5
 SMALLEST_SLOPE = 1e-6
 
@@ -59,15 +57,15 @@ def positive_probability(decisions, slopes):
     return _sigmoid(np.where(decisions < 0, slopes[0], slopes[1]) * decisions)
 
 
-def couple(pairwise, n_classes):
+def couple(pairwise, pairs, n_classes):
     """Class probabilities from those of all pairs: minimise sum over pairs (r_ji p_i - r_ij p_j)^2.
 
-    `pairwise[:, k]` is r_ij, the probability of i in the k-th pair (i, j). The minimum over
-    probabilities that sum to one solves a linear system per row.
+    `pairwise[:, k]` is r_ij, the probability of i in the k-th of the `pairs` (i, j). The minimum
+    over probabilities that sum to one solves a linear system per row.
     """
     n = len(pairwise)
     r = np.zeros((n, n_classes, n_classes))
-    for column, (i, j) in enumerate(pairs_of(n_classes)):
+    for column, (i, j) in enumerate(pairs):
         r[:, i, j] = np.clip(pairwise[:, column], 1e-7, 1 - 1e-7)
         r[:, j, i] = 1 - r[:, i, j]
     system = np.zeros((n, n_classes + 1, n_classes + 1))

@@ -7,6 +7,7 @@ from math import floor
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -14,13 +15,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin import arrays
-from maxmargin.estimators import multiclass
 from maxmargin.estimators.base import BaseSVM, Machine, part_of
 from maxmargin.estimators.margins import ROLES, Margins, role_codes
+from maxmargin.estimators.multiclass import OneVsOne, OneVsRest, pairs_of
 from maxmargin.estimators.probability import (
     N_FOLDS,
     agree,
-    couple,
     fit_slopes,
     fold_of,
     positive_probability,
@@ -47,12 +47,11 @@ class ClassTargets:
         ends = np.cumsum(np.bincount(self.labels[counted], minlength=len(self.classes)))
         return np.split(order, ends[:-1])
 
-    def of_pair(self, pair):
-        """The rows of two classes that count, and +1 for the class a positive decision means."""
-        i, j = pair
-        rows = np.sort(np.concatenate([self.members[i], self.members[j]]))
-        positive = j if len(self.classes) == 2 else i
-        return rows, np.where(self.labels[rows] == positive, 1.0, -1.0)
+    def of_task(self, how, task):
+        """The rows of a machine that count, and +1 for the class a positive decision means."""
+        involved = task if len(task) == 2 else range(len(self.classes))
+        rows = np.sort(np.concatenate([self.members[k] for k in involved]))
+        return rows, how.signs(self.labels[rows], task)
 
 
 class ClassificationSVM(ClassifierMixin, BaseSVM):
@@ -78,14 +77,18 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             )
         return targets
 
+    def _decomposition(self, n_classes):
+        rest = getattr(self, "multi_class", "ovo") == "ovr" and n_classes > 2
+        return OneVsRest(n_classes) if rest else OneVsOne(n_classes)
+
     def _machines(self, kernel, X, targets):
-        """One machine per pair of classes that have a row of positive weight."""
-        machines = []
-        for pair in multiclass.pairs_of(len(targets.classes)):
-            if len(targets.members[pair[0]]) and len(targets.members[pair[1]]):
-                rows, signs = targets.of_pair(pair)
+        """The machines that have rows of positive weight on both sides."""
+        machines, how = [], self._decomposition(len(targets.classes))
+        for task in how.tasks:
+            rows, signs = targets.of_task(how, task)
+            if np.any(signs > 0) and np.any(signs < 0):
                 build = partial(self._build, kernel, X, rows, signs, targets.cost[rows])
-                machines.append(self._machine(rows, build, pair))
+                machines.append(self._machine(rows, build, task))
         return machines
 
     def _machine(self, rows, build, pair):
@@ -119,45 +122,38 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         same = hasattr(self, "dual_coef_") and self.shape_fit_[0] == n
         if not same or not np.array_equal(self.classes_, targets.classes):
             return None
-        i, j = machine.pair
-        dual_coef, (first, second) = arrays.dense(self.dual_coef_), self._support_of(i, j)
-        start = np.zeros(n)
-        start[self.support_[first]] = dual_coef[j - 1, first]
-        start[self.support_[second]] = dual_coef[i, second]
+        dual_coef, start = arrays.dense(self.dual_coef_), np.zeros(n)
+        for row, k in self._decomposition(len(self.classes_)).coef_rows(machine.pair):
+            part = self._support_of(k)
+            start[self.support_[part]] = dual_coef[row, part]
         return start[machine.rows]
 
-    def _support_of(self, *classes):
+    def _support_of(self, k):
         """Where the support vectors of a class stand: they are grouped by class."""
-        ends = np.cumsum(self.n_support_)
-        return [slice(ends[k] - self.n_support_[k], ends[k]) for k in classes]
+        end = int(np.sum(self.n_support_[: k + 1]))
+        return slice(end - int(self.n_support_[k]), end)
 
     def _keep(self, X, targets, outcomes):
-        labels, pairs = targets.labels, multiclass.pairs_of(len(targets.classes))
-        positions = {pair: position for position, pair in enumerate(pairs)}
+        labels, how = targets.labels, self._decomposition(len(targets.classes))
+        positions = {task: position for position, task in enumerate(how.tasks)}
+        present = {k for k, rows in enumerate(targets.members) if len(rows)}
         self.classes_, self.class_weight_ = targets.classes, targets.class_weight
-        coef = np.zeros((len(targets.classes) - 1, len(labels)))
+        self.intercept_ = how.intercepts_without_training(present)
+        self.n_iter_ = np.zeros(len(positions), dtype=np.int32)
+        self._norms = np.zeros(len(positions))  # |w| of each machine
+        self._trained = np.zeros(len(positions), dtype=bool)
+        self._slopes = np.full((len(positions), 2), 100.0)  # an absent class: next to impossible
+        self._calibrated = False
+        coef = np.zeros((how.n_coef_rows, len(labels)))
         roles = np.zeros(len(labels), dtype=np.int64)
-        self.intercept_ = _intercepts_without_training(outcomes, pairs)
-        self.n_iter_ = np.zeros(len(pairs), dtype=np.int32)
-        self._norms = np.zeros(len(pairs))  # |w| of each machine
-        self._trained = np.zeros(len(pairs), dtype=bool)
-        self._slopes = np.full((len(pairs), 2), 100.0)  # an absent class is next to impossible
         for outcome in outcomes:
-            solution, rows = outcome.solution, outcome.machine.rows
-            (i, j), position = outcome.machine.pair, positions[outcome.machine.pair]
-            first = labels[rows] == i
-            coef[j - 1, rows[first]] = solution.coef[first]
-            coef[i, rows[~first]] = solution.coef[~first]
-            self.intercept_[position] = solution.bias[0]
-            self.n_iter_[position] = solution.n_iter
-            self._trained[position] = True
-            if outcome.extras is not None:
-                self._slopes[position] = outcome.extras
-            self._norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
-            signs = targets.of_pair((i, j))[1]
-            codes = role_codes(
-                solution.coef, outcome.at_bound, signs * (solution.expansion + solution.bias[0])
-            )
+            solution, rows, task = outcome.solution, outcome.machine.rows, outcome.machine.pair
+            for row, k in how.coef_rows(task):
+                own = labels[rows] == k
+                coef[row, rows[own]] = solution.coef[own]
+            self._keep_machine(positions[task], outcome)
+            decision = how.signs(labels[rows], task) * (solution.expansion + solution.bias[0])
+            codes = role_codes(solution.coef, outcome.at_bound, decision)
             roles[rows] = np.maximum(roles[rows], codes)
         self.roles_ = ROLES[roles]
         support = np.flatnonzero(np.any(coef != 0, axis=0))
@@ -165,6 +161,16 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         counts = np.bincount(labels[support], minlength=len(self.classes_))
         self.n_support_ = counts.astype(np.int32)
         self._keep_support(X, support, coef)
+
+    def _keep_machine(self, position, outcome):
+        solution = outcome.solution
+        self.intercept_[position] = solution.bias[0]
+        self.n_iter_[position] = solution.n_iter
+        self._trained[position] = True
+        self._norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
+        if outcome.extras is not None:
+            self._slopes[position] = outcome.extras
+            self._calibrated = True
 
     # Prediction.
 
@@ -175,12 +181,10 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         one per pair of classes ("ovo"), positive for the first of the pair.
         """
         decisions = self._decisions(X)
-        n_classes = len(self.classes_)
-        if n_classes == 2:
+        how = self._decomposition(len(self.classes_))
+        if how.n_classes == 2:
             return decisions[:, 0]
-        if self.decision_function_shape == "ovr":
-            return multiclass.one_vs_rest_shape(decisions, n_classes)
-        return decisions
+        return how.scores(decisions) if self.decision_function_shape == "ovr" else decisions
 
     def predict(self, X):
         """The label of every row of X."""
@@ -190,12 +194,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         return self.classes_[self._chosen(self._decisions(X))]
 
     def _chosen(self, decisions):
-        n_classes = len(self.classes_)
-        if n_classes == 2:
-            return (decisions[:, 0] >= 0).astype(np.intp)
-        if self.break_ties:
-            return np.argmax(multiclass.one_vs_rest_shape(decisions, n_classes), axis=1)
-        return multiclass.winners(decisions, n_classes)
+        return self._decomposition(len(self.classes_)).winners(decisions, self.break_ties)
 
     @available_if(lambda self: _check_probability(self))
     def predict_proba(self, X):
@@ -203,15 +202,17 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
 
         Rows sum to one, and the largest probability is that of the predicted class.
         """
+        check_is_fitted(self)
+        if not self._calibrated:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False"
+            )
         decisions = self._decisions(X)
-        n_classes = len(self.classes_)
         columns = [
             positive_probability(decisions[:, k], slopes) for k, slopes in enumerate(self._slopes)
         ]
-        if n_classes == 2:
-            probabilities = np.column_stack([1 - columns[0], columns[0]])
-        else:
-            probabilities = couple(np.column_stack(columns), n_classes)
+        how = self._decomposition(len(self.classes_))
+        probabilities = how.probabilities(np.column_stack(columns))
         return agree(probabilities, self._chosen(decisions))
 
     @available_if(lambda self: _check_probability(self))
@@ -220,15 +221,12 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         return np.log(self.predict_proba(X))
 
     def _decisions(self, X):
-        """One column per pair of classes."""
+        """One column per machine."""
         X = self._validate_for_predict(X)
-        n_classes = len(self.classes_)
+        how = self._decomposition(len(self.classes_))
         with self._new_engine() as engine:
-            if n_classes == 2:
-                return self._expand(engine, X) + self.intercept_
-            parts = self._support_of(*range(n_classes))
-            expansions = [self._expand(engine, X, part) for part in parts]
-        return multiclass.pair_decisions(expansions, self.intercept_, n_classes)
+            expand = partial(self._expand, engine, X)
+            return how.decisions(expand, self._support_of, self.intercept_)
 
     def margins(self, X, y):
         """Functional margins y f(x) and geometric margins y f(x) / |w| of points with labels.
@@ -246,25 +244,23 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             raise ValueError(
                 f"{type(self).__name__}: y holds the label {unknown!r}, which was not in the fit."
             )
-        if len(self.classes_) == 2:
-            decisions = -decisions  # from here on, positive speaks for the first of the pair
-        signs = np.zeros((len(labels), decisions.shape[1]))
-        for column, (i, j) in enumerate(multiclass.pairs_of(len(self.classes_))):
-            if self._trained[column]:
-                signs[:, column] = (labels == i).astype(float) - (labels == j)
+        how = self._decomposition(len(self.classes_))
+        signs = np.column_stack([how.signs(labels, task) for task in how.tasks])
+        signs[:, ~self._trained] = 0.0
         functional = np.where(signs != 0, signs * decisions, np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             geometric = np.where(self._norms > 0, functional / self._norms, np.inf)
         return Margins(functional.min(axis=1), geometric.min(axis=1))
 
     def _linear_coef(self):
-        if len(self.classes_) == 2:
-            return self.dual_coef_ @ self.support_vectors_
-        own = self._support_of(*range(len(self.classes_)))
+        how = self._decomposition(len(self.classes_))
         rows = [
-            self.dual_coef_[[j - 1], own[i]] @ self.support_vectors_[own[i]]
-            + self.dual_coef_[[i], own[j]] @ self.support_vectors_[own[j]]
-            for i, j in multiclass.pairs_of(len(self.classes_))
+            sum(
+                self.dual_coef_[[row], self._support_of(k)]
+                @ self.support_vectors_[self._support_of(k)]
+                for row, k in how.coef_rows(task)
+            )
+            for task in how.tasks
         ]
         return sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)
 
@@ -316,6 +312,10 @@ class SVC(ClassificationSVM):
     callbacks : list of callables, optional
         Each is called with a `Progress` after every slice of work; one that returns True stops
         the fit, which keeps the model so far.
+
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        With several classes, a machine per pair that vote, as in scikit-learn, or a machine per
+        class against the rest, of which the largest decision wins. The rest share kernel rows.
 
     Attributes
     ----------
@@ -369,6 +369,7 @@ class SVC(ClassificationSVM):
         max_time=None,
         warm_start=False,
         callbacks=None,
+        multi_class="ovo",
     ):
         self.C = C
         self.kernel = kernel
@@ -390,6 +391,15 @@ class SVC(ClassificationSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.callbacks = callbacks
+        self.multi_class = multi_class
+
+    def _targets(self, y, weight):
+        if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "SVC: decision_function_shape='ovo' needs a machine per pair of classes; "
+                "multi_class='ovr' has none."
+            )
+        return super()._targets(y, weight)
 
     def _problem(self, kernel, X, signs, cost):
         return c_svc(kernel, X, signs, self.C * cost)
@@ -487,8 +497,8 @@ class NuSVC(ClassificationSVM):
     def _targets(self, y, weight):
         """Also refuse a nu that no weights of the points can meet."""
         targets = super()._targets(y, weight)
-        for pair in multiclass.pairs_of(len(targets.classes)):
-            rows, signs = targets.of_pair(pair)
+        for pair in pairs_of(len(targets.classes)):
+            rows, signs = targets.of_task(OneVsOne(len(targets.classes)), pair)
             first, second = (targets.cost[rows][signs == sign].sum() for sign in (1, -1))
             largest = 2 * min(first, second) / (first + second) if len(rows) else 1.0
             if 0 < largest < self.nu * (1 - 1e-12):
@@ -514,10 +524,3 @@ def _check_probability(model):
     if model.probability is not True:
         raise AttributeError("predict_proba is not available when probability=False")
     return True
-
-
-def _intercepts_without_training(outcomes, pairs):
-    """A class without weight loses every vote: its machines have no support vectors and an
-    intercept that speaks for the other class."""
-    present = {k for outcome in outcomes for k in outcome.machine.pair}
-    return np.array([float(i in present) - float(j in present) for i, j in pairs])

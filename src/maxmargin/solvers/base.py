@@ -8,6 +8,8 @@ import numpy as np
 
 from maxmargin import arrays
 
+BLOCK_SHARE = 1 / 3  # of the cache's memory, at most, for the matrix of a block
+
 
 @dataclass
 class Solution:
@@ -115,6 +117,11 @@ class Budget:
         )
         answers = [callback(progress) for callback in self.callbacks]  # all of them are told
         return any(bool(answer) for answer in answers)
+
+
+def row_bytes(cache_bytes):
+    """What is left of the cache's memory beside a block: for the points and the kernel rows."""
+    return int((1 - BLOCK_SHARE) * cache_bytes)
 
 
 def expansion_of(problem, coef, engine):

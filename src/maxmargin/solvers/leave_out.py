@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from maxmargin.solvers.base import row_bytes
+
 ROUGH_TOL = 1e-2  # decision values to two digits are all that a calibration can use
 
 
@@ -20,7 +22,9 @@ def leave_out(solver, problem, engine, budget, solution):
     rough = type(solver)(max(solver.tol, ROUGH_TOL), solver.cache_bytes, verify=False)
     start = problem.nearest_feasible(solution.coef)
     changed = np.flatnonzero(start != solution.coef)
-    matrix = engine.kernel_matrix(problem.kernel, problem.X, np.float32, 0)
+    matrix = engine.kernel_matrix(
+        problem.kernel, problem.X, np.float32, row_bytes(solver.cache_bytes)
+    )
     steps = (solution.coef - start)[changed]
     expansion = matrix.subtract(solution.expansion, changed, steps)
     del matrix

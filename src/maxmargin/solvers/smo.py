@@ -23,11 +23,17 @@ import numpy as np
 
 from maxmargin.compiled import smo as compiled
 from maxmargin.errors import KernelError
-from maxmargin.solvers.base import Solution, balanced, biases, expansion_of
+from maxmargin.solvers.base import (
+    BLOCK_SHARE,
+    Solution,
+    balanced,
+    biases,
+    expansion_of,
+    row_bytes,
+)
 
 WHOLE = 2048  # up to this many points, the whole problem is one block
 SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
-BLOCK_SHARE = 1 / 3  # of the cache's memory, at most, for the matrix of a block
 INNER_TOL = 0.1  # solve a block to this share of the violation it began with
 SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
 SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
@@ -225,7 +231,7 @@ class _Run:
 
     def rounds(self, dtype):
         """Rounds of choose, solve, subtract until the violation is safely below tol."""
-        room = int((1 - BLOCK_SHARE) * self.cache_bytes)
+        room = row_bytes(self.cache_bytes)
         matrix = self.engine.kernel_matrix(self.problem.kernel, self.problem.X, dtype, room)
         chosen, block = np.empty(0, dtype=np.int64), None
         largest = 0.0
