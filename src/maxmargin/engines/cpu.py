@@ -67,15 +67,16 @@ class CPUKernelMatrix:
         self._cache = None
         self._whole = None
 
-    @OVERFLOW_IS_CHECKED_LATER
     def block(self, rows):
-        """K[rows, rows]; that of all points in their order is kept for the next machine."""
-        if not np.array_equal(rows, self.points.index):
-            return self._block(rows)
-        if self._whole is None:
-            self._whole = self._block(rows)
-        return self._whole
+        """K[rows, rows]; one that holds all points is kept for who asks for the same again."""
+        if self._whole is not None and np.array_equal(rows, self._whole[0]):
+            return self._whole[1]
+        block = self._block(rows)
+        if len(rows) == self.n:
+            self._whole = rows.copy(), block
+        return block
 
+    @OVERFLOW_IS_CHECKED_LATER
     def _block(self, rows):
         points = self.points if np.array_equal(rows, self.points.index) else self.points[rows]
         if len(rows) <= PANEL_ROWS:
@@ -85,9 +86,11 @@ class CPUKernelMatrix:
 
         @OVERFLOW_IS_CHECKED_LATER
         def fill(panel):
-            values = self.kernel.formula(TilePairs(points[panel], points, block[panel].ravel()))
-            if values.base is not block:
-                block[panel] = values
+            """The panel from its diagonal on, and below it the mirror image."""
+            values = self.kernel.formula(TilePairs(points[panel], points[panel.start :]))
+            block[panel, panel.start :] = values
+            width = panel.stop - panel.start
+            block[panel.stop :, panel] = values[:, width:].T
 
         self._engine.workers.map(fill, arrays.blocks(len(rows), PANEL_ROWS))
         return _finite(block, self.kernel)

@@ -87,8 +87,10 @@ class SMO:
 
         `expansion` is f = Kc at the start, where that is known.
         """
-        run = _Run(problem, engine, budget, self, start, expansion)
         fits_whole = problem.n <= WHOLE and 8 * problem.n**2 <= self.cache_bytes
+        if fits_whole:
+            expansion = np.zeros(problem.n)  # computed when the matrix is there
+        run = _Run(problem, engine, budget, self, start, expansion)
         try:
             stopped = run.whole() if fits_whole else run.by_blocks()
             if stopped == "converged":
@@ -145,6 +147,14 @@ class _Run:
         matrix = self.engine.kernel_matrix(problem.kernel, problem.X, np.float64, self.cache_bytes)
         order = np.argsort(problem.groups, kind="stable")
         block = _Block(problem, self.state, matrix.block(problem.row_of(order)), order)
+        if np.any(block.coef):
+            block.refresh(problem)
+            expansion = problem.linear[order] - block.gradient
+            self.objective = float(
+                block.coef @ problem.linear[order]
+                - block.epsilon @ np.abs(block.coef)
+                - 0.5 * block.coef @ expansion
+            )
         try:
             stopped = self.refine(block, self.tol, self.budget.max_iter)
             if stopped == "converged":
