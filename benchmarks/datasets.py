@@ -9,7 +9,7 @@ import argparse
 import gzip
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +34,16 @@ class DataSet:
     C: float
     gamma: float
     kernel: str = "rbf"
+    estimator: str = "SVC"
+    others: dict = field(default_factory=dict)
     in_quick: bool = False
     quick_rows: int | None = None
+
+    @property
+    def parameters(self):
+        """What every library's estimator is given; nu replaces C where there is one."""
+        price = {} if self.estimator in ("NuSVC", "OneClassSVM") else {"C": self.C}
+        return {"kernel": self.kernel, "gamma": self.gamma, **price, **self.others}
 
     def missing_files(self, data_folder):
         return [name for name in self.files if not (Path(data_folder) / name).is_file()]
@@ -91,6 +99,39 @@ def _load_mnist(train_images, train_labels, test_images, test_labels):
     return *train, *_read_idx(test_images, test_labels)
 
 
+def _read_rows(path, convert):
+    """The data lines of an ARFF or CSV file, as numbers."""
+    with gzip.open(path, "rt") as lines:
+        lines = [line.strip() for line in lines]
+    first = next((k + 1 for k, line in enumerate(lines) if line.lower() == "@data"), 0)
+    return np.array([convert(line.split(",")) for line in lines[first:] if line], dtype=float)
+
+
+def _split_regression(table):
+    """Standardised features and target (the last column), first 80 % of a permutation to train."""
+    table = (table - table.mean(axis=0)) / table.std(axis=0)
+    order = np.random.RandomState(0).permutation(len(table))
+    cut = int(TRAIN_SHARE * len(table))
+    train, test = table[order[:cut]], table[order[cut:]]
+    return train[:, :-1], train[:, -1], test[:, :-1], test[:, -1]
+
+
+def _load_cal_housing(path):
+    return _split_regression(_read_rows(path, lambda cells: cells))
+
+
+def _load_abalone(path):
+    sexes = {"M": [1, 0, 0], "F": [0, 1, 0], "I": [0, 0, 1]}
+    return _split_regression(_read_rows(path, lambda cells: [*sexes[cells[0]], *cells[1:]]))
+
+
+def _load_scaled(train_path, test_path):
+    """Every feature brought to [0, 1] by the training part."""
+    X_train, y_train, X_test, y_test = _load_with_test_file(train_path, test_path)
+    low, high = X_train.min(axis=0), X_train.max(axis=0)
+    return (X_train - low) / (high - low), y_train, (X_test - low) / (high - low), y_test
+
+
 MNIST_FILES = (
     "mnist/train-images-idx3-ubyte.gz",
     "mnist/train-labels-idx1-ubyte.gz",
@@ -143,6 +184,39 @@ _TABLE = (
         C=10,
         gamma=1 / 128,
         in_quick=True,
+    ),
+    DataSet(
+        "svr-cal_housing",
+        ("regression/cal_housing.arff.gz",),
+        _load_cal_housing,
+        C=1,
+        gamma=0.125,
+        estimator="SVR",
+    ),
+    DataSet(
+        "svr-abalone",
+        ("regression/abalone.data.gz",),
+        _load_abalone,
+        C=1,
+        gamma=0.1,
+        estimator="SVR",
+        in_quick=True,
+    ),
+    *(
+        DataSet(
+            f"{estimator.lower()}-{name}",
+            (f"{folder}/{name}.gz", f"{folder}/{name}.t.gz"),
+            load,
+            C=1,
+            gamma=gamma,
+            estimator=estimator,
+            others={"nu": nu},
+        )
+        for estimator in ("NuSVC", "OneClassSVM")
+        for name, folder, load, gamma, nu in (
+            ("svmguide1", "binary", _load_scaled, 2, 0.1),
+            ("usps", "multiclass", _load_with_test_file, 1 / 128, 0.05),
+        )
     ),
 )
 

@@ -50,12 +50,29 @@ def evaluate(solution, X, y, C, gamma):
     return {"objective": float(objective), "equality_error": equality, "box_error": max(box, 0.0)}
 
 
+def evaluate_single(solution, X, y, gamma, epsilon):
+    """The objective of a machine with one problem: regression, or one class (no linear term)."""
+    rows, c = solution["support"], solution["dual_coef"][0]
+    square = rbf_quadratic_form(X[rows], c, gamma)
+    linear = 0.0 if epsilon is None else float(c @ y[rows] - epsilon * np.abs(c).sum())
+    return {"objective": linear - 0.5 * square, "equality_error": 0.0, "box_error": 0.0}
+
+
+def evaluate_as(estimator, solution, X, y, parameters):
+    gamma = parameters["gamma"]
+    if estimator == "SVC":
+        return evaluate(solution, X, y, parameters["C"], gamma)
+    if estimator == "NuSVC":  # its solution is divided by a margin of its own in every pair
+        return {"objective": None, "equality_error": 0.0, "box_error": 0.0}
+    return evaluate_single(solution, X, y, gamma, 0.1 if estimator == "SVR" else None)
+
+
 def _command_line():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library")
     parser.add_argument("folder", type=Path, help="where datasets.py and worker.py wrote")
-    parser.add_argument("--C", type=float, required=True)
-    parser.add_argument("--gamma", type=float, required=True)
+    parser.add_argument("--estimator", default="SVC")
+    parser.add_argument("--parameters", type=json.loads, required=True, help="as JSON")
     return parser.parse_args()
 
 
@@ -63,7 +80,8 @@ def main():
     options = _command_line()
     X, y = read_part(options.folder, "X_train"), read_part(options.folder, "y_train")
     with np.load(options.folder / f"{options.library}.npz") as solution:
-        print(json.dumps(evaluate(dict(solution), X, y, options.C, options.gamma)))
+        result = evaluate_as(options.estimator, dict(solution), X, y, options.parameters)
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

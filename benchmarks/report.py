@@ -20,6 +20,7 @@ LEGEND = """\
 ratio: the faster peer's seconds / maxmargin's; above 1, maxmargin is the faster
 objective: dual, float64, recomputed from the data; vs LIBSVM: (objective - LIBSVM's) / LIBSVM's,
            above 0 is nearer the optimum
+score: accuracy, R^2 for regression, the share of new points inside for one class
 fit MB: growth of the process's peak memory during the first fit; peak MB: that peak"""
 
 COLUMNS = (
@@ -31,7 +32,7 @@ COLUMNS = (
     ("objective", "{:>16}", "{:>16.6f}"),
     ("vs LIBSVM", "{:>10}", "{:>+10.1e}"),
     ("SVs", "{:>6}", "{:>6d}"),
-    ("accuracy", "{:>8}", "{:>8.4f}"),
+    ("score", "{:>8}", "{:>8.4f}"),
     ("fit MB", "{:>7}", "{:>7.0f}"),
     ("peak MB", "{:>7}", "{:>7.0f}"),
 )
@@ -87,7 +88,7 @@ def ratio(results, key):
 
 def objective_difference(results, library):
     """Relative to LIBSVM's, as scikit-learn runs it; None where it was not run."""
-    if REFERENCE not in results:
+    if REFERENCE not in results or results[REFERENCE]["objective"] is None:
         return None
     reference = results[REFERENCE]["objective"]
     return (results[library]["objective"] - reference) / abs(reference)
@@ -128,8 +129,8 @@ def _remarks(result, C):
 def print_table(data_set, shape, results):
     print(
         f"\n{data_set.name}: {shape['train_rows']} training rows, {shape['test_rows']} test rows, "
-        f"{shape['features']} features, {shape['classes']} classes; "
-        f"{data_set.kernel}, C={data_set.C:g}, gamma={data_set.gamma:g}"
+        f"{shape['features']} features, {shape['classes']} different targets; "
+        f"{data_set.estimator}, {', '.join(f'{k}={v}' for k, v in data_set.parameters.items())}"
     )
     print("  ".join(form.format(title) for title, form, _ in COLUMNS))
     for library in results:

@@ -1,7 +1,7 @@
 """Time maxmargin against scikit-learn and scikit-learn-intelex on well-known data sets.
 
-    python benchmarks/run.py --data DIR            all eight sets
-    python benchmarks/run.py --data DIR --quick    four smaller ones, a minute or two
+    python benchmarks/run.py --data DIR            all sets
+    python benchmarks/run.py --data DIR --quick    some smaller ones, a minute or two
 
 Every library fits every set in a process of its own, at the same tolerance, after a warm-up;
 the dual objective of each solution is then recomputed from the data (objective.py).
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import report
 from datasets import DATA_SETS
+from worker import NOT_THERE
 
 HERE = Path(__file__).resolve().parent
 TOL = 1e-3
@@ -92,9 +93,9 @@ def _prepare(data_set, options, folder):
 
 
 def _measure(library, data_set, folder, repeat):
-    problem = ["--C", data_set.C, "--gamma", data_set.gamma]
-    fitting = ["--kernel", data_set.kernel, "--tol", TOL, "--repeat", repeat]
-    _run_script("worker.py", library, folder, *problem, *fitting)
+    parameters = json.dumps(data_set.parameters | {"tol": TOL})
+    problem = ["--estimator", data_set.estimator, "--parameters", parameters]
+    _run_script("worker.py", library, folder, *problem, "--repeat", repeat)
     measured = json.loads((folder / f"{library}.json").read_text())
     return measured | json.loads(_run_script("objective.py", library, folder, *problem))
 
@@ -110,6 +111,9 @@ def _run_set(data_set, libraries, options):
             try:
                 results[library] = _measure(library, data_set, folder, repeat)
             except subprocess.CalledProcessError as error:
+                if error.returncode == NOT_THERE:
+                    print(f"\n{report.LIBRARY_NAMES[library]} has no {data_set.estimator}")
+                    continue
                 print(f"{data_set.name}: {library} failed (exit status {error.returncode})")
                 failed.append(library)
     return shape, results, failed
@@ -135,7 +139,7 @@ def _benchmark(options):
             continue
         shape, results, failed = _run_set(data_set, libraries, options)
         report.print_table(data_set, shape, results)
-        problem = {"kernel": data_set.kernel, "C": data_set.C, "gamma": data_set.gamma, "tol": TOL}
+        problem = {"estimator": data_set.estimator, **data_set.parameters, "tol": TOL}
         records.append(
             {"set": name, **problem, "shape": shape, "results": results, "failed": failed}
         )

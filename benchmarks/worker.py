@@ -16,6 +16,7 @@ from datasets import read_part
 
 MODULES = {"sklearn": "sklearn.svm", "sklearnex": "sklearnex.svm", "maxmargin": "maxmargin"}
 WARM_UP_ROWS = 500
+NOT_THERE = 3  # exit status: the library has no such estimator
 
 
 def peak_memory_mb():
@@ -51,8 +52,18 @@ def measure(make_model, folder, repeat):
         predict_s, predicted = seconds(lambda model=model: model.predict(X_test))
         report["fit_s"].append(fit_s)
         report["predict_s"].append(predict_s)
-    report["accuracy"] = float(np.mean(predicted == y_test))
+    report["accuracy"] = score(model, predicted, y_test)
     return model, report
+
+
+def score(model, predicted, y_test):
+    """Accuracy, R^2, or the share of new points inside the region."""
+    kind = type(model).__name__
+    if kind == "OneClassSVM":
+        return float(np.mean(predicted > 0))
+    if kind == "SVR":
+        return float(1 - np.mean((predicted - y_test) ** 2) / np.var(y_test))
+    return float(np.mean(predicted == y_test))
 
 
 def describe(model, library):
@@ -79,20 +90,20 @@ def _command_line():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library", choices=MODULES)
     parser.add_argument("folder", type=Path, help="where datasets.py wrote the set")
-    parser.add_argument("--C", type=float, required=True)
-    parser.add_argument("--gamma", type=float, required=True)
-    parser.add_argument("--kernel", default="rbf")
-    parser.add_argument("--tol", type=float, required=True)
+    parser.add_argument("--estimator", default="SVC")
+    parser.add_argument("--parameters", type=json.loads, required=True, help="as JSON")
     parser.add_argument("--repeat", type=int, default=1)
     return parser.parse_args()
 
 
 def main():
     options = _command_line()
-    SVC = importlib.import_module(MODULES[options.library]).SVC
+    estimator = getattr(importlib.import_module(MODULES[options.library]), options.estimator, None)
+    if estimator is None:
+        sys.exit(NOT_THERE)
 
     def make_model():
-        return SVC(C=options.C, kernel=options.kernel, gamma=options.gamma, tol=options.tol)
+        return estimator(**options.parameters)
 
     model, report = measure(make_model, options.folder, options.repeat)
     report |= describe(model, options.library)
