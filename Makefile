@@ -25,6 +25,7 @@ fix: $(VENV)/.dev
 # The data folder: make bench DATA=path, or the variable MAXMARGIN_DATA.
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)
+	$(BIN)/python benchmarks/probability.py $(if $(DATA),--data $(DATA))
 
 bench-quick: BENCH_ARGS += --quick
 bench-quick: bench

@@ -70,7 +70,7 @@ def test_objective_is_the_oracles(cls, seed, path):
     assert proof.optimal
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(34))
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 @pytest.mark.parametrize("cls", FAMILY)
 def test_predictions_are_scikit_learns(cls, kernel, seed):
@@ -78,7 +78,7 @@ def test_predictions_are_scikit_learns(cls, kernel, seed):
     y = labels if cls is NuSVC else target
     options = {"kernel": kernel, "gamma": 0.5, "coef0": 1.0, "tol": 1e-8}
     if cls is NuSVC:  # a smaller nu leaves no margin, and then both libraries return noise
-        options["nu"] = 1.8 * min(weight[y > 0].sum(), weight[y < 0].sum()) / weight.sum()
+        options["nu"] = 1.5432 * min(weight[y > 0].sum(), weight[y < 0].sum()) / weight.sum()
     if cls is NuSVR:  # with a round nu no multiplier need be free, and then b is an interval
         options["nu"] = 0.4321
     if cls is OneClassSVM and kernel == "linear":

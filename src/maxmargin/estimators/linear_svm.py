@@ -19,7 +19,7 @@ from maxmargin import arrays
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.parameters import LINEAR_CONSTRAINTS, check_parameters
-from maxmargin.estimators.validation import checked_weight
+from maxmargin.estimators.validation import checked_weight, seed_of
 from maxmargin.problems.certificate import combine
 from maxmargin.problems.linear import linear_svc, linear_svr
 from maxmargin.solvers import solver_named
@@ -103,12 +103,7 @@ class LinearSVM(BaseEstimator):
             return solver_named("l1_newton")(self.tol, self.max_iter)
         if problem.is_squared and problem.X.shape[1] < LARGEST_FOR_NEWTON:
             return solver_named("newton")(self.tol, self.max_iter)
-        return solver_named("dual_descent")(self.tol, self.max_iter, self._seed())
-
-    def _seed(self):
-        if isinstance(self.random_state, np.random.RandomState):
-            return self.random_state.randint(np.iinfo(np.int32).max)
-        return 0 if self.random_state is None else self.random_state
+        return solver_named("dual_descent")(self.tol, self.max_iter, seed_of(self.random_state))
 
     def _decisions(self, X):
         check_is_fitted(self)
@@ -229,7 +224,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         if self.multi_class == "ovr":
             return super()._solve(X, targets, C, bias)
         labels = np.argmax(targets, axis=0) if len(targets) > 1 else (targets[0] > 0).astype(int)
-        solver = solver_named("crammer_singer")(self.tol, self.max_iter, self._seed())
+        solver = solver_named("crammer_singer")(self.tol, self.max_iter, seed_of(self.random_state))
         lengths = arrays.squared_norms(X) + bias**2
         W, n_iter, proof, stopped = solver.solve(X, bias, labels, len(self.classes_), C, lengths)
         if len(self.classes_) == 2:  # one function is enough, as in scikit-learn

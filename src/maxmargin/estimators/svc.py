@@ -25,6 +25,7 @@ from maxmargin.estimators.probability import (
     fold_of,
     positive_probability,
 )
+from maxmargin.estimators.validation import seed_of
 from maxmargin.problems.reductions import c_svc, model_of_hulls, nu_svc
 from maxmargin.solvers.leave_out import leave_out
 from maxmargin.solvers.margin import solve_hard_margin, solve_nu
@@ -55,7 +56,7 @@ class ClassTargets:
 
 
 class ClassificationSVM(ClassifierMixin, BaseSVM):
-    """One-vs-one classification with any binary machine.
+    """Classification with any binary machine, decomposed into pairs or one against the rest.
 
     A subclass writes `_problem`, the one line that names its reduction.
     """
@@ -103,18 +104,13 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             return None
         signs = np.where(problem.upper > 0, 1.0, -1.0)
         weight = problem.upper - problem.lower
-        folds = fold_of(signs, self._seed())
+        folds = fold_of(signs, seed_of(self.random_state))
         decisions = np.empty(problem.n)
         for fold in range(N_FOLDS):
             keep = folds != fold
             found = self._solve_fold(solver, problem, keep, solution, engine, budget)
             decisions[~keep] = (found.expansion + found.bias[0])[~keep]
         return fit_slopes(decisions, signs, weight / weight.mean())
-
-    def _seed(self):
-        if isinstance(self.random_state, np.random.RandomState):
-            return self.random_state.randint(np.iinfo(np.int32).max)
-        return 0 if self.random_state is None else self.random_state
 
     def _start(self, machine, targets):
         """What the last fit found for the rows of this machine, if it was about the same rows."""

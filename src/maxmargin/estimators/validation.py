@@ -36,6 +36,13 @@ def checked_weight(sample_weight, X):
     return weight
 
 
+def seed_of(random_state):
+    """A seed for NumPy's generators; None means the same one every time."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.randint(np.iinfo(np.int32).max)
+    return 0 if random_state is None else random_state
+
+
 def check_gram(K):
     """Refuse a precomputed matrix that is not square or not symmetric."""
     n = len(K)

@@ -146,15 +146,10 @@ class _Run:
         problem = self.problem
         matrix = self.engine.kernel_matrix(problem.kernel, problem.X, np.float64, self.cache_bytes)
         order = np.argsort(problem.groups, kind="stable")
-        block = _Block(problem, self.state, matrix.block(problem.row_of(order)), order)
+        block = _Block(problem, self.state, matrix, order)
         if np.any(block.coef):
             block.refresh(problem)
-            expansion = problem.linear[order] - block.gradient
-            self.objective = float(
-                block.coef @ problem.linear[order]
-                - block.epsilon @ np.abs(block.coef)
-                - 0.5 * block.coef @ expansion
-            )
+            self.objective = block.objective(problem)
         try:
             stopped = self.refine(block, self.tol, self.budget.max_iter)
             if stopped == "converged":
@@ -258,8 +253,7 @@ class _Run:
             before = self.objective
             chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
             del block  # before the next one is made: two do not fit into its share
-            K = matrix.block(self.problem.row_of(chosen))
-            block = _Block(self.problem, self.state, K, chosen)
+            block = _Block(self.problem, self.state, matrix, chosen)
             largest = max(largest, block.largest)
             stop = max(0.5 * goal, INNER_TOL * self.violation)
             stopped = self.solve_block(block, stop, self.budget.max_iter)
@@ -340,8 +334,8 @@ class _Run:
 class _Block:
     """Some variables with their kernel matrix; the members of a group lie side by side."""
 
-    def __init__(self, problem, state, K, order):
-        self.K = K
+    def __init__(self, problem, state, matrix, order):
+        self.K = K = matrix.block(problem.row_of(order))
         self.order = order
         self.size = len(order)
         self.diagonal = np.ascontiguousarray(np.diagonal(K))
@@ -363,6 +357,12 @@ class _Block:
         )  # fmt: skip
         self.exact = self.exact and outcome[0] == 0
         return outcome
+
+    def objective(self, problem):
+        """The dual objective, for a block that is the whole problem."""
+        linear = problem.linear[self.order]
+        value = self.coef @ linear - self.epsilon @ np.abs(self.coef)
+        return float(value - 0.5 * self.coef @ (linear - self.gradient))
 
     def refresh(self, problem):
         """Compute the gradient anew, for a block that is the whole problem; the violation."""
