@@ -133,7 +133,7 @@ LINEAR_CONSTRAINTS = {
 def check_parameters(estimator, constraints):
     """Refuse the first parameter that does not fit, naming it, its value and its range."""
     name = type(estimator).__name__
-    for parameter, value in estimator.get_params(deep=False).items():
+    for parameter, value in vars(estimator).items():  # parameters are stored under their names
         constraint = constraints.get(parameter)
         if constraint is not None and not constraint.holds(value):
             raise ValueError(f"{name}: {parameter} must be {constraint.wanted}, got {value!r}.")

@@ -8,10 +8,11 @@ Invariant: sums, products and positive multiples of positive semidefinite kernel
 """
 
 import numbers
+from copy import copy
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from maxmargin import arrays
 from maxmargin.errors import KernelError, NoFeatureMapError
@@ -67,16 +68,14 @@ class Kernel(BaseEstimator):
 
     def parts(self):
         """The kernels this one is made of."""
-        return [
-            value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)
-        ]
+        return [value for value in vars(self).values() if isinstance(value, Kernel)]
 
     def resolve(self, X, sample_weight=None):
         """A copy in which every parameter that depends on the data has become a number."""
-        resolved = clone(self)
-        for name, value in self.get_params(deep=False).items():
+        resolved = copy(self)
+        for name, value in vars(self).items():
             if isinstance(value, Kernel):
-                resolved.set_params(**{name: value.resolve(X, sample_weight)})
+                setattr(resolved, name, value.resolve(X, sample_weight))
         return resolved
 
     def check(self):

@@ -38,7 +38,29 @@ class Linear(Kernel):
         return Points(as_rows(X)).numbers
 
 
-class Polynomial(Kernel):
+class ShapedDot(Kernel):
+    """k(x, z) = shape(gamma x.z + coef0); a subclass writes `shape`."""
+
+    def check(self):
+        check_gamma(self)
+        check_number(self, "coef0", self.coef0)
+
+    def resolve(self, X, sample_weight=None):
+        return resolved_gamma(self, X, sample_weight)
+
+    def formula(self, pairs):
+        return self._of_dots(pairs.dots())
+
+    def diagonal_formula(self, points):
+        return self._of_dots(arrays.squared_norms(points.numbers).astype(points.dtype))
+
+    def _of_dots(self, dots):
+        dots *= self.gamma
+        dots += self.coef0
+        return self.shape(dots)
+
+
+class Polynomial(ShapedDot):
     """k(x, z) = (gamma x.z + coef0)**degree.
 
     Parameters
@@ -66,22 +88,10 @@ class Polynomial(Kernel):
 
     def check(self):
         check_whole_number(self, "degree", self.degree, at_least=0)
-        check_gamma(self)
-        check_number(self, "coef0", self.coef0)
+        super().check()
 
-    def resolve(self, X, sample_weight=None):
-        return resolved_gamma(self, X, sample_weight)
-
-    def formula(self, pairs):
-        return self._of_dots(pairs.dots())
-
-    def diagonal_formula(self, points):
-        return self._of_dots(arrays.squared_norms(points.numbers).astype(points.dtype))
-
-    def _of_dots(self, dots):
-        dots *= self.gamma
-        dots += self.coef0
-        return integer_power(dots, self.degree)
+    def shape(self, values):
+        return integer_power(values, self.degree)
 
     def feature_map(self, X):
         """One feature per monomial of degree `degree` in (sqrt(gamma) x, sqrt(coef0)).
@@ -105,7 +115,7 @@ def _monomial(columns, factors):
     return np.sqrt(orders) * np.prod(columns[:, list(factors)], axis=1)
 
 
-class Sigmoid(Kernel):
+class Sigmoid(ShapedDot):
     """k(x, z) = tanh(gamma x.z + coef0). Not positive semidefinite, and declared so.
 
     Examples
@@ -121,20 +131,5 @@ class Sigmoid(Kernel):
         self.gamma = gamma
         self.coef0 = coef0
 
-    def check(self):
-        check_gamma(self)
-        check_number(self, "coef0", self.coef0)
-
-    def resolve(self, X, sample_weight=None):
-        return resolved_gamma(self, X, sample_weight)
-
-    def formula(self, pairs):
-        return self._of_dots(pairs.dots())
-
-    def diagonal_formula(self, points):
-        return self._of_dots(arrays.squared_norms(points.numbers).astype(points.dtype))
-
-    def _of_dots(self, dots):
-        dots *= self.gamma
-        dots += self.coef0
-        return np.tanh(dots, out=dots)
+    def shape(self, values):
+        return np.tanh(values, out=values)

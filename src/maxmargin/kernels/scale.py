@@ -1,9 +1,9 @@
 """gamma, the width parameter that several kernels share, and its two names that depend on data."""
 
+from copy import copy
 from math import isfinite
 
 import numpy as np
-from sklearn.base import clone
 
 from maxmargin import arrays
 from maxmargin.errors import OVERFLOW, KernelError
@@ -43,4 +43,6 @@ def resolved_gamma(kernel, X, sample_weight=None):
         if not isfinite(spread):
             raise KernelError(OVERFLOW.format("the variance of X"))
         gamma = 1.0 / (n_features * spread) if spread > 0 else 1.0
-    return clone(kernel).set_params(gamma=gamma)
+    resolved = copy(kernel)
+    resolved.gamma = gamma
+    return resolved

@@ -8,42 +8,15 @@ to be, and a line search makes the step safe.
 import numpy as np
 
 from maxmargin.compiled.linear import l1_descend
-from maxmargin.solvers.newton import line_search, weighted_gram
+from maxmargin.solvers.newton import Newton, line_search, weighted_gram
 
 SMALLEST_SET = 100
 SWEEPS = 1000
 TIGHT = 1e-9  # the steps at the end are cheap
 
 
-class L1Newton:
+class L1Newton(Newton):
     """Proximal Newton steps until the duality gap is closed."""
-
-    def __init__(self, tol, max_iter):
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def solve(self, problem, budget):
-        """Returns w, the dual point, the steps made and why it stopped."""
-        w = np.zeros(problem.X.shape[1] + 1)
-        stopped, n_iter = "max_iter", 0
-        while n_iter < self.max_iter:
-            n_iter += 1
-            coef = problem.best_response(problem.linear - problem.decisions(w))
-            if self.certify(problem, w, coef).relative_gap <= min(self.tol, TIGHT):
-                stopped = "converged"
-                break
-            if budget.out_of_time():
-                stopped = "max_time"
-                break
-            moved = _proximal_step(problem, w, coef)
-            if moved is None:
-                stopped = "stalled"
-                break
-            w = moved
-        coef = problem.best_response(problem.linear - problem.decisions(w))
-        if stopped == "stalled" and self.certify(problem, w, coef).optimal:
-            stopped = "converged"
-        return w, coef, n_iter, stopped
 
     def certify(self, problem, w, coef):
         """The dual asks for |X'c| <= 1 in every feature: the response is scaled down to that."""
@@ -52,21 +25,23 @@ class L1Newton:
         dual = float(inside @ problem.linear - 0.5 * problem.damping @ inside**2)
         return problem.certificate(_objective(problem, w), dual, inside, self.tol)
 
+    def is_done(self, problem, w, coef):
+        return self.certify(problem, w, coef).relative_gap <= min(self.tol, TIGHT)
+
+    def step(self, problem, w, coef):
+        gradient = -problem.weights_of(coef)
+        chosen = _working_set(w, gradient)
+        gram = weighted_gram(problem, coef, chosen)
+        target = w[chosen].copy()
+        l1_descend(gram, gradient[chosen] - gram @ target, target, SWEEPS, 1e-15)
+        step = np.zeros(len(w))
+        step[chosen] = target - w[chosen]
+        slope = float(gradient @ step) + float(np.abs(w + step).sum() - np.abs(w).sum())
+        return line_search(lambda v: _objective(problem, v), w, step, slope)
+
 
 def _objective(problem, w):
     return problem.loss(w) + float(np.abs(w).sum())
-
-
-def _proximal_step(problem, w, coef):
-    gradient = -problem.weights_of(coef)
-    chosen = _working_set(w, gradient)
-    gram = weighted_gram(problem, coef, chosen)
-    target = w[chosen].copy()
-    l1_descend(gram, gradient[chosen] - gram @ target, target, SWEEPS, 1e-15)
-    step = np.zeros(len(w))
-    step[chosen] = target - w[chosen]
-    slope = float(gradient @ step) + float(np.abs(w + step).sum() - np.abs(w).sum())
-    return line_search(lambda v: _objective(problem, v), w, step, slope)
 
 
 def _working_set(w, gradient):

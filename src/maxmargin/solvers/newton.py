@@ -29,17 +29,13 @@ class Newton:
         while n_iter < self.max_iter:
             n_iter += 1
             coef = problem.best_response(problem.linear - problem.decisions(w))
-            gradient = w - problem.weights_of(coef)
-            if self.is_optimal(problem, w, coef, gradient):
+            if self.is_done(problem, w, coef):
                 stopped = "converged"
                 break
             if budget.out_of_time():
                 stopped = "max_time"
                 break
-            hessian = weighted_gram(problem, coef, np.arange(len(w)))
-            hessian[np.diag_indices(len(w))] += 1.0
-            step = -_solve(hessian, gradient)
-            moved = line_search(problem.primal, w, step, float(gradient @ step))
+            moved = self.step(problem, w, coef)
             if moved is None:
                 stopped = "stalled"
                 break
@@ -52,11 +48,19 @@ class Newton:
     def certify(self, problem, w, coef):
         return problem.certify(w, coef, self.tol)
 
-    def is_optimal(self, problem, w, coef, gradient):
+    def is_done(self, problem, w, coef):
         """Steps at the end are nearly free, so go on until rounding, not only until tol."""
-        scale = max(1.0, float(np.linalg.norm(w)))
-        small = np.linalg.norm(gradient) <= 1e-10 * scale
+        gradient = w - problem.weights_of(coef)
+        small = np.linalg.norm(gradient) <= 1e-10 * max(1.0, float(np.linalg.norm(w)))
         return bool(small and self.certify(problem, w, coef).optimal)
+
+    def step(self, problem, w, coef):
+        """The next w, or None when rounding leaves no step that helps."""
+        gradient = w - problem.weights_of(coef)
+        hessian = weighted_gram(problem, coef, np.arange(len(w)))
+        hessian[np.diag_indices(len(w))] += 1.0
+        step = -_solve(hessian, gradient)
+        return line_search(problem.primal, w, step, float(gradient @ step))
 
 
 def weighted_gram(problem, coef, columns):
