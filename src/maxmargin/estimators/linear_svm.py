@@ -50,8 +50,8 @@ class LinearSVM(BaseEstimator):
         self
         """
         with restored_on_error(self):
-            reasons = self._fit(X, y, sample_weight)
-        if reasons - {"converged"}:
+            self._fit(X, y, sample_weight)
+        if not self.converged_:
             gap = self.certificate_.relative_gap
             warnings.warn(
                 "Liblinear failed to converge, increase the number of iterations. "
@@ -82,7 +82,6 @@ class LinearSVM(BaseEstimator):
         self.intercept_ = bias * weights[:, -1] if self.fit_intercept else 0.0
         self.certificate_ = combine(proofs)
         self.converged_ = reasons == {"converged"} and self.certificate_.optimal
-        return reasons
 
     def _solve(self, X, targets, C, bias):
         """One machine per target: the weights, the iterations, the proofs and why they ended."""
@@ -218,7 +217,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
     def _fit(self, X, y, sample_weight):
         check_parameters(self, LINEAR_CONSTRAINTS)
         _check_combination(self.penalty, self.loss, self.dual, self.multi_class)
-        return super()._fit(X, y, sample_weight)
+        super()._fit(X, y, sample_weight)
 
     def _solve(self, X, targets, C, bias):
         if self.multi_class == "ovr":
@@ -299,9 +298,8 @@ class LinearSVR(RegressorMixin, LinearSVM):
         self.max_iter = max_iter
 
     def _fit(self, X, y, sample_weight):
-        reasons = super()._fit(X, y, sample_weight)
+        super()._fit(X, y, sample_weight)
         self.coef_ = self.coef_.ravel()
-        return reasons
 
     def _targets(self, y, weight):
         return [y], weight
