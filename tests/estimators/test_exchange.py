@@ -109,3 +109,12 @@ def test_python_m_maxmargin_runs_a_script_patched(tmp_path):
     )
     assert missing.returncode == 2
     assert missing.stderr == "python -m maxmargin: no such file: nowhere.py\n"
+
+
+def test_sparse_models_with_no_or_one_support_vector():
+    X = sparse.csr_matrix([[0.0], [1.0], [2.0]])
+    flat = maxmargin.SVR(epsilon=1e3).fit(X, [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(to_sklearn(flat).predict(X), flat.predict(X))
+    single = sparse.csr_matrix([[1.0, 2.0]])
+    theirs = sklearn.svm.OneClassSVM(nu=0.3).fit(single)
+    assert_same_answers(from_sklearn(theirs), theirs, single)

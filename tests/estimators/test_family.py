@@ -228,3 +228,16 @@ def test_a_shift_of_the_points_changes_nothing(cls):
     near = getattr(cls(**options).fit(X, y), method)(X)
     far = getattr(cls(**options).fit(X + 1e6, y), method)(X + 1e6)
     np.testing.assert_allclose(far, near, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e-1])
+def test_nu_svc_and_one_class_do_not_depend_on_a_small_scale_of_the_kernel(scale):
+    X, _, labels, *_ = random_data(7)
+    X = X + 3
+    small, usual = (NuSVC(kernel="linear", nu=0.4, tol=1e-6).fit(x, labels) for x in (X * scale, X))
+    expected = usual.decision_function(X)
+    np.testing.assert_allclose(small.decision_function(X * scale), expected, atol=1e-3)
+    small, usual = (OneClassSVM(kernel="linear", nu=0.4, tol=1e-6).fit(x) for x in (X * scale, X))
+    expected = usual.decision_function(X)
+    found = small.decision_function(X * scale) / scale**2
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())

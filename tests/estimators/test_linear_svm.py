@@ -235,3 +235,11 @@ def test_sparsify_and_densify_predict_the_same():
     np.testing.assert_allclose(model.decision_function(X), expected)
     np.testing.assert_allclose(model.decision_function(sparse.csr_array(X)), expected)
     np.testing.assert_allclose(model.densify().decision_function(X), expected)
+
+
+@pytest.mark.parametrize("options", [{"fit_intercept": False}, {"C": 1e4}, {"C": 1e-6}])
+def test_large_features_do_not_look_like_failure(options):
+    X, y = data(LinearSVC)
+    model = LinearSVC(**options).fit(X * 1e8, y)
+    assert model.converged_
+    assert model.n_iter_ < 100

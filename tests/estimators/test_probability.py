@@ -110,3 +110,13 @@ def test_coupling_recovers_probabilities_that_the_pairs_agree_on():
     p = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
     pairs = np.column_stack([p[:, i] / (p[:, i] + p[:, j]) for i, j in [(0, 1), (0, 2), (1, 2)]])
     np.testing.assert_allclose(couple(pairs, [(0, 1), (0, 2), (1, 2)], 3), p, atol=1e-9)
+
+
+def test_hard_margin_and_any_scale_of_the_decisions():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    hard = SVC(kernel="linear", C=np.inf, probability=True).fit(X, y).predict_proba(X)
+    assert np.all(np.isfinite(hard))
+    f, signs = np.array([-2.0, -1.0, 0.5, 1.0, 3.0, -0.5]), np.array([-1, -1, 1, 1, 1, 1.0])
+    expected = fit_slopes(f, signs, np.ones(6))
+    for scale in (1e-12, 1e12):
+        np.testing.assert_allclose(fit_slopes(f * scale, signs, np.ones(6)) * scale, expected)

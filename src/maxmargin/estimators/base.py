@@ -279,8 +279,9 @@ class BaseSVM(BaseEstimator):
         reasons = {outcome.solution.stopped for outcome in outcomes}
         for stopped, words in STOPPED_WORDS.items():
             if stopped in reasons:
+                limit = DEFAULT_MAX_ITER if self.max_iter == -1 else self.max_iter
                 warnings.warn(
-                    words.format(max_iter=self.max_iter, max_time=self.max_time)
+                    words.format(max_iter=limit, max_time=self.max_time)
                     + f" KKT violation {self.certificate_.kkt_violation:.1e} (tol {self.tol:.0e}),"
                     f" duality gap {100 * self.certificate_.relative_gap:.2g} %.",
                     ConvergenceWarning,

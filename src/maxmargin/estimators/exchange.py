@@ -67,7 +67,7 @@ def _fill_sparse_pattern(fitted):
     dense = fitted._dual_coef_.toarray()
     rows, columns = dense.shape
     indices = np.tile(np.arange(columns), rows)
-    indptr = np.arange(0, indices.size + 1, max(1, columns))
+    indptr = columns * np.arange(rows + 1)
     fitted._dual_coef_ = sparse.csr_matrix((dense.ravel(), indices, indptr), (rows, columns))
 
 
@@ -114,6 +114,8 @@ def from_sklearn(model):
                       "n_features_in_", "feature_names_in_"):  # fmt: skip
         if hasattr(model, attribute):
             setattr(ours, attribute, getattr(model, attribute))
+    if not hasattr(model, "classes_"):  # one machine: its count is that of all support vectors
+        ours.n_support_ = np.array([len(ours.support_)], dtype=np.int32)
     kernel = kernel_of(ours)
     if "gamma" in kernel.get_params():
         kernel.set_params(gamma=model._gamma)

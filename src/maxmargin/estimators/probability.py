@@ -34,9 +34,10 @@ def fit_slopes(decisions, signs, weight):
 
 def _slope(f, target, weight):
     """Minimise sum weight (log(1 + exp(a f)) - target a f) over a > 0, by Newton's method."""
-    if not len(f) or not np.any(f):
+    size = float(np.max(np.abs(f), initial=0.0))
+    if size == 0.0:
         return 1.0
-    slope = 0.0
+    f, slope = f / size, 0.0  # whatever the scale of the decisions, the slope is found alike
     for _ in range(100):
         p = _sigmoid(slope * f)
         gradient = weight @ ((p - target) * f)
@@ -45,7 +46,7 @@ def _slope(f, target, weight):
         slope -= step
         if abs(step) <= 1e-10 * max(1.0, abs(slope)):
             break
-    return max(float(slope), SMALLEST_SLOPE)
+    return max(float(slope), SMALLEST_SLOPE) / size
 
 
 def _sigmoid(t):

@@ -104,6 +104,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             return None
         signs = np.where(problem.upper > 0, 1.0, -1.0)
         weight = problem.upper - problem.lower
+        weight = np.where(np.isinf(weight), 1.0, weight)  # of a hard margin
         folds = fold_of(signs, seed_of(self.random_state))
         decisions = np.empty(problem.n)
         for fold in range(N_FOLDS):

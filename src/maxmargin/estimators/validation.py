@@ -75,5 +75,5 @@ def warn_unless_mercer(kernel, X):
             f"{report.largest_eigenvalue:.2g}): {kernel} violates Mercer's condition on this "
             "data, so the solution is a stationary point, not a certified optimum.",
             MercerWarning,
-            stacklevel=6,
+            stacklevel=5,  # the caller of fit
         )

@@ -25,10 +25,16 @@ def solve_nu(solver, problem, engine, budget, start=None):
     The solution is in LIBSVM's units, in which alpha is at most the weight of its row.
     """
     unit = float(np.max(problem.upper - problem.lower))
-    solution = _solve_to_margin(
-        solver, problem, engine, budget, start, solver.tol * unit, NU_ROUNDS
-    )
+    tol = solver.tol * unit * min(1.0, _size(problem))  # rho is at most the size of the data
+    solution = _solve_to_margin(solver, problem, engine, budget, start, tol, NU_ROUNDS)
     return rescaled(solution, 1.0 / unit)
+
+
+def solve_one_class(solver, problem, engine, budget, start=None):
+    """Solve a one-class problem, whose f has the scale of the kernel, to tol in that scale."""
+    scale = min(1.0, float(np.max(problem.kernel.diagonal_formula(Points(problem.X)))))
+    tight = type(solver)(solver.tol * max(scale, 1e-280), solver.cache_bytes)
+    return tight.solve(problem, engine, budget, start)
 
 
 def solve_hard_margin(solver, problem, engine, budget, start=None):

@@ -12,6 +12,8 @@ from maxmargin import arrays
 
 LARGEST = 2000  # features: above this the matrix costs more than it saves
 ROW_BLOCK = 8192
+ROUNDING = 1e-14  # a relative gap below this is no gap,
+NOTHING_LEFT = 1e-10  # and below this it is not worth a warning
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
 
 
@@ -41,7 +43,9 @@ class Newton:
                 break
             w = moved
         coef = problem.best_response(problem.linear - problem.decisions(w))
-        if stopped == "stalled" and self.certify(problem, w, coef).optimal:
+        proof = self.certify(problem, w, coef)
+        # Whoever sets a limit is told that it was reached, unless there was nothing left to do.
+        if (stopped == "stalled" and proof.optimal) or abs(proof.relative_gap) <= NOTHING_LEFT:
             stopped = "converged"
         return w, coef, n_iter, stopped
 
@@ -52,7 +56,8 @@ class Newton:
         """Steps at the end are nearly free, so go on until rounding, not only until tol."""
         gradient = w - problem.weights_of(coef)
         small = np.linalg.norm(gradient) <= 1e-10 * max(1.0, float(np.linalg.norm(w)))
-        return bool(small and self.certify(problem, w, coef).optimal)
+        proof = self.certify(problem, w, coef)
+        return bool(small and proof.optimal) or abs(proof.relative_gap) <= ROUNDING
 
     def step(self, problem, w, coef):
         """The next w, or None when rounding leaves no step that helps."""
