@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from maxmargin.solvers import smo
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 
@@ -17,3 +19,12 @@ def binary():
     X = rng.standard_normal((150, 4))
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(150) > 0, 1, 0)
     return X, y
+
+
+@pytest.fixture(params=["whole", "blocks"])
+def path(request, monkeypatch):
+    """Both ways through the solver, on problems small enough for the oracle."""
+    if request.param == "blocks":
+        monkeypatch.setattr(smo, "WHOLE", 0)
+        monkeypatch.setattr(smo, "SMALLEST_BLOCK", 16)
+    return request.param

@@ -11,7 +11,6 @@ import maxmargin
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
 from maxmargin.problems import epsilon_svr, nu_svc, nu_svr, one_class
-from maxmargin.solvers import smo
 
 KERNELS = [Linear(), Polynomial(2, 0.5, 1.0), RBF(gamma=0.5), Laplacian(gamma=0.3)]
 FAMILY = [SVR, NuSVC, NuSVR, OneClassSVM]
@@ -43,14 +42,6 @@ def reduced(cls, kernel, seed):
     share = 2 * min(weight[labels > 0].sum(), weight[labels < 0].sum()) / weight.sum()
     model = NuSVC(nu=0.9 * share, kernel=kernel, tol=1e-9).fit(X, labels, weight)
     return model, nu_svc(kernel, X, labels, weight, 0.9 * share)
-
-
-@pytest.fixture(params=["whole", "blocks"])
-def path(request, monkeypatch):
-    if request.param == "blocks":
-        monkeypatch.setattr(smo, "WHOLE", 0)
-        monkeypatch.setattr(smo, "SMALLEST_BLOCK", 16)
-    return request.param
 
 
 @pytest.mark.parametrize("seed", range(100))

@@ -8,7 +8,6 @@ from oracle import oracle_objective
 from maxmargin import SVC
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial
 from maxmargin.problems import c_svc
-from maxmargin.solvers import smo
 
 KERNELS = [
     Linear(),
@@ -27,15 +26,6 @@ def random_problem(seed):
     y = np.where(X[:, 0] + np.sin(3 * X[:, -1]) + rng.standard_normal(n) > 0, 1, -1)
     y[:2] = [1, -1]
     return X, y, 10 ** rng.uniform(-3, 3), rng.choice([1, 0.2, 3, 10], n)
-
-
-@pytest.fixture(params=["whole", "blocks"])
-def path(request, monkeypatch):
-    """Both ways through the solver, on problems small enough for the oracle."""
-    if request.param == "blocks":
-        monkeypatch.setattr(smo, "WHOLE", 0)
-        monkeypatch.setattr(smo, "SMALLEST_BLOCK", 16)
-    return request.param
 
 
 @pytest.mark.parametrize("seed", range(200))

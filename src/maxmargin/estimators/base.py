@@ -317,10 +317,10 @@ class SingleSVM(BaseSVM):
         rows = np.flatnonzero(targets.weight > 0)
         y, weight = targets.y[rows], targets.weight[rows]
         build = partial(self._problem, kernel, part_of(kernel, X, rows), y, weight)
-        return [Machine(rows, build, model=self._model)]
+        return [self._machine(rows, build)]
 
-    def _model(self, solution):
-        return solution
+    def _machine(self, rows, build):
+        return Machine(rows, build)
 
     def _start(self, machine, targets):
         if not hasattr(self, "dual_coef_") or self.shape_fit_[0] != len(targets.weight):

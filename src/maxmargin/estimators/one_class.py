@@ -1,12 +1,10 @@
 """One-class SVM: the region in which most points lie."""
 
-from dataclasses import replace
-
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
-from maxmargin.estimators.base import SingleSVM
+from maxmargin.estimators.base import Machine, SingleSVM
 from maxmargin.problems.reductions import one_class
 from maxmargin.solvers.margin import solve_one_class
 
@@ -89,11 +87,8 @@ class OneClassSVM(OutlierMixin, SingleSVM):
     def _problem(self, kernel, X, y, weight):
         return one_class(kernel, X, weight, self.nu)
 
-    def _machines(self, kernel, X, targets):
-        return [
-            replace(machine, solve=solve_one_class)
-            for machine in super()._machines(kernel, X, targets)
-        ]
+    def _machine(self, rows, build):
+        return Machine(rows, build, solve=solve_one_class)
 
     @property
     def offset_(self):

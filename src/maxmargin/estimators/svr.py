@@ -2,7 +2,7 @@
 
 from sklearn.base import RegressorMixin
 
-from maxmargin.estimators.base import SingleSVM
+from maxmargin.estimators.base import Machine, SingleSVM
 from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
 
 LARGEST_C = 1e10  # what C=inf means: a tube that no point may leave need not exist
@@ -157,5 +157,5 @@ class NuSVR(RegressionSVM):
     def _problem(self, kernel, X, y, weight):
         return nu_svr(kernel, X, y, min(self.C, LARGEST_C) * weight, self.nu)
 
-    def _model(self, solution):
-        return model_of_nu_svr(solution)
+    def _machine(self, rows, build):
+        return Machine(rows, build, model=model_of_nu_svr)

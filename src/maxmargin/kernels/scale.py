@@ -3,8 +3,6 @@
 from copy import copy
 from math import isfinite
 
-import numpy as np
-
 from maxmargin import arrays
 from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels.base import as_rows, check_number
@@ -38,8 +36,7 @@ def resolved_gamma(kernel, X, sample_weight=None):
     if isinstance(gamma, str) and gamma in NAMED_GAMMAS:
         X = as_rows(X)
         n_features = max(1, X.shape[1])
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-            spread = arrays.variance(X, sample_weight) if gamma == "scale" else 1.0
+        spread = arrays.variance(X, sample_weight) if gamma == "scale" else 1.0
         if not isfinite(spread):
             raise KernelError(OVERFLOW.format("the variance of X"))
         gamma = 1.0 / (n_features * spread) if spread > 0 else 1.0
