@@ -8,16 +8,15 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
+from maxmargin.estimators.linear_base import LinearModel
 from maxmargin.estimators.parameters import LINEAR_CONSTRAINTS, check_parameters
 from maxmargin.estimators.validation import checked_weight, seed_of
 from maxmargin.problems.certificate import combine
@@ -27,13 +26,8 @@ from maxmargin.solvers.base import Budget
 from maxmargin.solvers.newton import LARGEST as LARGEST_FOR_NEWTON
 
 
-class LinearSVM(BaseEstimator):
-    """What the linear machines share: validation, the choice of solver, certificate, warning."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+class LinearSVM(LinearModel):
+    """What the linear machines share: the choice of solver, certificate, warning."""
 
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
@@ -64,13 +58,7 @@ class LinearSVM(BaseEstimator):
 
     def _fit(self, X, y, sample_weight):
         check_parameters(self, LINEAR_CONSTRAINTS)
-        if arrays.is_sparse(X):
-            arrays.check_indices(X)
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", accept_sparse="csr",
-            y_numeric=isinstance(self, RegressorMixin),
-        )  # fmt: skip
-        X = arrays.canonical_csr(X) if arrays.is_sparse(X) else X
+        X, y = self._validated(X, y)
         targets, cost = self._targets(y, checked_weight(sample_weight, X))
         used = np.flatnonzero(cost > 0)
         X = X if len(used) == len(y) else X[used]
@@ -103,14 +91,6 @@ class LinearSVM(BaseEstimator):
         if problem.is_squared and problem.X.shape[1] < LARGEST_FOR_NEWTON:
             return solver_named("newton")(self.tol, self.max_iter)
         return solver_named("dual_descent")(self.tol, self.max_iter, seed_of(self.random_state))
-
-    def _decisions(self, X):
-        check_is_fitted(self)
-        if arrays.is_sparse(X):
-            arrays.check_indices(X)
-        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
-        coef = self.coef_ if arrays.is_sparse(self.coef_) else np.atleast_2d(self.coef_)
-        return np.asarray(arrays.dense(X @ coef.T)) + self.intercept_
 
     def sparsify(self):
         """Store `coef_` as a sparse matrix, which an l1 penalty makes small."""
@@ -193,23 +173,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         self.max_iter = max_iter
 
     def _targets(self, y, weight):
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "This solver needs samples of at least 2 classes in the data, but the data "
-                f"contains only one class: {self.classes_.tolist()[0]!r}"
-            )
-        factors = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=y, sample_weight=weight
-        )
-        cost = weight * factors[labels]
-        if len(np.unique(labels[cost > 0])) < 2:
-            raise ValueError(
-                "Invalid input - all samples with positive weights belong to the same class."
-            )
-        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return [np.where(labels == k, 1.0, -1.0) for k in positives], cost
+        return self._class_targets(y, weight)
 
     def _problem(self, X, y, C, bias):
         return linear_svc(X, y, C, bias, squared=self.loss == "squared_hinge")
@@ -232,15 +196,11 @@ class LinearSVC(ClassifierMixin, LinearSVM):
 
     def decision_function(self, X):
         """Signed values: one per row for two classes, one per row and class for more."""
-        decisions = self._decisions(X)
-        return decisions[:, 0] if len(self.classes_) == 2 else decisions
+        return self._class_decisions(X)
 
     def predict(self, X):
         """The label of every row of X."""
-        decisions = self._decisions(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
-        return self.classes_[np.argmax(decisions, axis=1)]
+        return self._predicted_classes(X)
 
 
 class LinearSVR(RegressorMixin, LinearSVM):

@@ -1,0 +1,69 @@
+"""What all models of the form f(x) = w.x + b share: their input and their decisions."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin import arrays
+
+
+class LinearModel(BaseEstimator):
+    """Rows dense or sparse in, `coef_` and `intercept_` kept, one decision per row and output."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _validated(self, X, y, **options):
+        """X in float64, C-ordered or canonical CSR, and y; `options` are of `validate_data`."""
+        if arrays.is_sparse(X):
+            arrays.check_indices(X)
+        options.setdefault("y_numeric", isinstance(self, RegressorMixin))
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", accept_sparse="csr", **options
+        )
+        return (arrays.canonical_csr(X) if arrays.is_sparse(X) else X), y
+
+    def _decisions(self, X):
+        """w.x + b: one row per row of X, one column per output."""
+        check_is_fitted(self)
+        if arrays.is_sparse(X):
+            arrays.check_indices(X)
+        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
+        coef = self.coef_ if arrays.is_sparse(self.coef_) else np.atleast_2d(self.coef_)
+        return np.asarray(arrays.dense(X @ coef.T)) + self.intercept_
+
+    def _class_targets(self, y, weight):
+        """Keep `classes_`; +-1 for the second of two classes, or for each of more, and the cost of
+        each row: its weight times that of its class."""
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "This solver needs samples of at least 2 classes in the data, but the data "
+                f"contains only one class: {self.classes_.tolist()[0]!r}"
+            )
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=y, sample_weight=weight
+        )
+        cost = weight * factors[labels]
+        if len(np.unique(labels[cost > 0])) < 2:
+            raise ValueError(
+                "Invalid input - all samples with positive weights belong to the same class."
+            )
+        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return [np.where(labels == k, 1.0, -1.0) for k in positives], cost
+
+    def _class_decisions(self, X):
+        """One per row for two classes, one per row and class for more."""
+        decisions = self._decisions(X)
+        return decisions[:, 0] if len(self.classes_) == 2 else decisions
+
+    def _predicted_classes(self, X):
+        decisions = self._decisions(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
+        return self.classes_[np.argmax(decisions, axis=1)]
