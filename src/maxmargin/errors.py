@@ -12,6 +12,7 @@ __all__ = [
     "MercerWarning",
     "NoFeatureMapError",
     "NotSeparableError",
+    "RankWarning",
 ]
 
 
@@ -32,3 +33,7 @@ class NoFeatureMapError(TypeError):
 
 class MercerWarning(UserWarning):
     """The kernel is not positive semidefinite on the data: the dual problem is not concave."""
+
+
+class RankWarning(UserWarning):
+    """Least squares without a unique answer: the one of smallest norm was taken."""

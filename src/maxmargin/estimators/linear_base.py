@@ -1,5 +1,7 @@
 """What all models of the form f(x) = w.x + b share: their input and their decisions."""
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
@@ -7,6 +9,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin import arrays
+
+
+class Path(NamedTuple):
+    """A model along its penalty: one row of `coefs` and one intercept per alpha.
+
+    `dual_gaps` bounds how far each is from its optimum; zero where the solution is in closed form.
+    """
+
+    alphas: np.ndarray
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    dual_gaps: np.ndarray
 
 
 class LinearModel(BaseEstimator):
