@@ -52,6 +52,7 @@ def _zoo():
         _animal("noisy, large C", RBF(gamma=0.5), X, y, 1e4),
         _animal("weights over five decades", RBF(gamma=0.5), X, y, 10 ** rng.uniform(-3, 2, 120)),
         _animal("cubic", Polynomial(3, 0.5, 1.0), X, y, 1.0),
+        _animal("a thousand points", RBF(gamma=0.5), *_noisy(1000, 3), 1.0),
         _animal("far from the origin", RBF(gamma=0.5), X + 1e6, y, 1.0),
         _animal("all zero", Linear(), np.zeros((8, 2)), [1, -1] * 4, 1.0),
     ]  # fmt: skip

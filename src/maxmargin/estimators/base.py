@@ -20,12 +20,13 @@ from maxmargin.engines import engine_named
 from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError
 from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of
 from maxmargin.estimators.progress import ProgressLine
-from maxmargin.estimators.validation import check_gram, checked_weight, warn_unless_mercer
+from maxmargin.estimators.validation import check_gram, checked_weight, seed_of, warn_unless_mercer
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems.certificate import Certificate, certify, combine
 from maxmargin.problems.dual import DualProblem
 from maxmargin.solvers import solver_named
-from maxmargin.solvers.base import Budget, Solution, expansion_of
+from maxmargin.solvers.base import Budget, Solution, Solver, expansion_of
+from maxmargin.solvers.trace import LIMIT, Trace
 
 DEFAULT_MAX_ITER = 10_000_000  # LIBSVM's: this, or 100 per point if that is more
 
@@ -190,8 +191,10 @@ class BaseSVM(BaseEstimator):
         if self._is_function():
             rows, self._X_fit = self._matrix_of_function(X, X), X
         kernel = self._kernel_for(rows, weight)
-        outcomes = self._solve(self._machines(kernel, rows, targets), targets)
+        budget = self._budget()
+        outcomes = self._solve(self._machines(kernel, rows, targets), targets, budget)
         self.kernel_ = kernel
+        self._keep_trace(budget.trace)
         self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
         self.converged_ = all(outcome.solution.converged for outcome in outcomes)
         self.fit_status_ = int(not self.converged_)
@@ -207,9 +210,14 @@ class BaseSVM(BaseEstimator):
             warn_unless_mercer(kernel, X)
         return kernel
 
-    def _solve(self, machines, targets):
+    def _keep_trace(self, trace):
+        if trace is not None:
+            self.trace_ = trace
+        elif hasattr(self, "trace_"):
+            del self.trace_  # of an earlier fit
+
+    def _solve(self, machines, targets, budget):
         outcomes = []
-        budget = self._budget()
         with self._new_engine() as engine:
             for position, machine in enumerate(machines):
                 share = budget.share(position, len(machines))
@@ -224,7 +232,7 @@ class BaseSVM(BaseEstimator):
         problem = machine.build()
         if self.max_iter == -1:
             budget.max_iter = max(DEFAULT_MAX_ITER, 100 * problem.n)
-        solver = solver_named(self.solver)(self.tol, self.cache_size * 2**20)
+        solver = self._new_solver()
         start = None if start is None else problem.start_from(start)
         solution = machine.solve(solver, problem, engine, budget, start)
         original, problem = problem, problem.scaled(solution.scale)
@@ -249,7 +257,19 @@ class BaseSVM(BaseEstimator):
         callbacks = list(self.callbacks or ())
         if self.verbose:
             callbacks.append(ProgressLine())
-        return Budget(self.max_iter, self.max_time, callbacks)
+        trace = None
+        if self.trace:
+            trace = Trace(LIMIT if self.trace is True else self.trace)
+        return Budget(self.max_iter, self.max_time, callbacks, trace=trace)
+
+    def _new_solver(self):
+        """The solver by its name, or the one given, with this estimator's tolerance and memory."""
+        solver = self.solver if isinstance(self.solver, Solver) else solver_named(self.solver)()
+        limits = {"tol": self.tol, "cache_bytes": int(self.cache_size * 2**20)}
+        random_state = getattr(self, "random_state", None)
+        if hasattr(solver, "seed") and random_state is not None:
+            limits["seed"] = seed_of(random_state)
+        return replace(solver, **limits)
 
     def _new_engine(self):
         return engine_named("cpu" if self.engine == "auto" else self.engine)
@@ -365,6 +385,8 @@ def part_of(kernel, X, rows):
 STOPPED_WORDS = {
     "max_iter": "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data "
     "with StandardScaler or MinMaxScaler.",
+    "max_rounds": "Solver terminated early (its max_rounds). Give the solver more rounds, such as "
+    "solver=SMORandomPair(max_rounds=10000), or use solver='smo'.",
     "max_time": "Solver terminated early (max_time={max_time} s). Scale the features, or allow "
     "more time.",
     "callback": "Solver terminated early (a callback asked for it).",

@@ -24,7 +24,7 @@ class OneClassSVM(OutlierMixin, SingleSVM):
         vectors.
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter
         As in `sklearn.svm.OneClassSVM`; see `SVC` for what this library adds to them.
-    solver, engine, max_time, warm_start, callbacks
+    solver, engine, max_time, warm_start, callbacks, trace
         As in `SVC`.
 
     Attributes
@@ -63,6 +63,7 @@ class OneClassSVM(OutlierMixin, SingleSVM):
         max_time=None,
         warm_start=False,
         callbacks=None,
+        trace=False,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -79,6 +80,7 @@ class OneClassSVM(OutlierMixin, SingleSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.callbacks = callbacks
+        self.trace = trace
 
     def fit(self, X, y=None, sample_weight=None):
         """Find the region of most of the rows of X; `y` is ignored."""

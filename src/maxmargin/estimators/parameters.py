@@ -16,6 +16,7 @@ from maxmargin.kernels import (
     Precomputed,
     Sigmoid,
 )
+from maxmargin.solvers.base import Solver
 
 
 class Constraint(NamedTuple):
@@ -100,7 +101,13 @@ SVM_CONSTRAINTS = {
     "decision_function_shape": one_of("ovo", "ovr"),
     "multi_class": one_of("ovo", "ovr"),
     "break_ties": FLAG,
-    "solver": one_of(*solvers.NAMES),
+    "solver": Constraint(
+        "one of " + ", ".join(map(repr, solvers.NAMES)) + " or a solver object",
+        lambda v: isinstance(v, Solver) or (isinstance(v, str) and v in solvers.NAMES),
+    ),
+    "trace": Constraint(
+        "True, False or the most rows to keep", lambda v: is_flag(v) or (is_whole(v) and v >= 0)
+    ),
     "engine": one_of("auto", *engines.NAMES),
     "max_time": Constraint(
         "None or a positive number of seconds", lambda v: v is None or (is_real(v) and v > 0)

@@ -298,9 +298,13 @@ class SVC(ClassificationSVM):
         The most pairs to move in each binary problem; -1 is ten million, or 100 per point.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
     break_ties : bool, default=False
-    random_state : ignored
-        Nothing here is random.
-    solver : {"smo"}, default="smo"
+    random_state : int, RandomState or None
+        The seed of the teaching solvers' random choices; the default solver makes none.
+    solver : str or solver object, default="smo"
+        "smo" is the fast one. The others are written to be read beside their derivation and keep
+        the whole kernel matrix: "smo_simplified", "smo_random_pair", "smo_platt", "smo_pairs" and
+        "coordinate_ascent". An object of `maxmargin.solvers` carries its own options, as in
+        `SMOPairs(order=1)`; `tol`, `cache_size` and `random_state` come from here.
     engine : {"auto", "cpu"}, default="auto"
     max_time : float, optional
         Seconds after which the fit stops with the model so far and a warning.
@@ -309,7 +313,9 @@ class SVC(ClassificationSVM):
     callbacks : list of callables, optional
         Each is called with a `Progress` after every slice of work; one that returns True stops
         the fit, which keeps the model so far.
-
+    trace : bool or int, default=False
+        Record every step in `trace_`: every pair of a teaching solver, every slice of the fast
+        one. A number is the most rows to keep (True: 100 000).
     multi_class : {"ovo", "ovr"}, default="ovo"
         With several classes, a machine per pair that vote, as in scikit-learn, or a machine per
         class against the rest, of which the largest decision wins. The rest share kernel rows.
@@ -324,6 +330,8 @@ class SVC(ClassificationSVM):
         "misclassified" (alpha = C and slack above 1); with several classes its worst role.
     kernel_ : Kernel
         With every parameter a number.
+    trace_ : Trace
+        With trace=True; `trace_["objective"]`, `trace_.to_frame()`, `trace_.replay()`.
     classes_, support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, \
     fit_status_, class_weight_, shape_fit_, n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -366,6 +374,7 @@ class SVC(ClassificationSVM):
         max_time=None,
         warm_start=False,
         callbacks=None,
+        trace=False,
         multi_class="ovo",
     ):
         self.C = C
@@ -388,6 +397,7 @@ class SVC(ClassificationSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.callbacks = callbacks
+        self.trace = trace
         self.multi_class = multi_class
 
     def _targets(self, y, weight):
@@ -426,7 +436,7 @@ class NuSVC(ClassificationSVM):
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, verbose, max_iter, \
     decision_function_shape, break_ties, random_state
         As in `sklearn.svm.NuSVC`; see `SVC` for what this library adds to them.
-    solver, engine, max_time, warm_start, callbacks
+    solver, engine, max_time, warm_start, callbacks, trace
         As in `SVC`.
 
     Attributes
@@ -469,6 +479,7 @@ class NuSVC(ClassificationSVM):
         max_time=None,
         warm_start=False,
         callbacks=None,
+        trace=False,
     ):
         self.nu = nu
         self.kernel = kernel
@@ -490,6 +501,7 @@ class NuSVC(ClassificationSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.callbacks = callbacks
+        self.trace = trace
 
     def _targets(self, y, weight):
         """Also refuse a nu that no weights of the points can meet."""
@@ -511,7 +523,7 @@ class NuSVC(ClassificationSVM):
     def _solve_fold(self, solver, problem, keep, solution, engine, budget):
         signs, weight = np.where(problem.upper > 0, 1.0, -1.0), problem.upper - problem.lower
         without = nu_svc(problem.kernel, problem.X, signs, weight * keep, self.nu)
-        return model_of_hulls(solve_nu(solver, without, engine, replace(budget, callbacks=())))
+        return model_of_hulls(solve_nu(solver, without, engine, budget.in_silence()))
 
     def _machine(self, rows, build, pair):
         return Machine(rows, build, solve=solve_nu, model=model_of_hulls, pair=pair)

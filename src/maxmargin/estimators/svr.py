@@ -26,7 +26,7 @@ class SVR(RegressionSVM):
         Errors up to here cost nothing.
     kernel, degree, gamma, coef0, tol, C, shrinking, cache_size, verbose, max_iter
         As in `sklearn.svm.SVR`; see `SVC` for what this library adds to them.
-    solver, engine, max_time, warm_start, callbacks
+    solver, engine, max_time, warm_start, callbacks, trace
         As in `SVC`.
 
     Attributes
@@ -66,6 +66,7 @@ class SVR(RegressionSVM):
         max_time=None,
         warm_start=False,
         callbacks=None,
+        trace=False,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -83,6 +84,7 @@ class SVR(RegressionSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.callbacks = callbacks
+        self.trace = trace
 
     def _problem(self, kernel, X, y, weight):
         return epsilon_svr(kernel, X, y, min(self.C, LARGEST_C) * weight, self.epsilon)
@@ -98,7 +100,7 @@ class NuSVR(RegressionSVM):
         support vectors.
     C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
         As in `sklearn.svm.NuSVR`; see `SVC` for what this library adds to them.
-    solver, engine, max_time, warm_start, callbacks
+    solver, engine, max_time, warm_start, callbacks, trace
         As in `SVC`.
 
     Attributes
@@ -136,6 +138,7 @@ class NuSVR(RegressionSVM):
         max_time=None,
         warm_start=False,
         callbacks=None,
+        trace=False,
     ):
         self.nu = nu
         self.C = C
@@ -153,6 +156,7 @@ class NuSVR(RegressionSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.callbacks = callbacks
+        self.trace = trace
 
     def _problem(self, kernel, X, y, weight):
         return nu_svr(kernel, X, y, min(self.C, LARGEST_C) * weight, self.nu)

@@ -146,12 +146,12 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True):
         expansion = _expansion(problem, coef)
     residual = problem.linear - expansion - bias[problem.groups]
     size = np.abs(coef)
-    hard = np.any(np.isinf(problem.upper) | np.isinf(problem.lower))
+    hard = _is_hard(problem)
     at_bound = (size > 0) & ((coef <= problem.lower) | (coef >= problem.upper))
     outward, inward = _gains(problem, coef, residual)
     shortfall = _positive_max(outward[~at_bound])
     return Certificate(
-        primal_objective=_primal(problem, coef, bias, expansion, residual, hard),
+        primal_objective=primal_objective(problem, coef, bias, expansion),
         dual_objective=problem.objective(coef, expansion),
         stationarity=_imbalance(problem, coef),
         primal_feasibility=shortfall if hard else 0.0,
@@ -201,9 +201,11 @@ def _gains(problem, coef, residual):
     return outward, -outward
 
 
-def _primal(problem, coef, bias, expansion, residual, hard):
+def primal_objective(problem, coef, bias, expansion):
+    """The primal objective of the coefficients and biases, given f = Kc."""
     square = float(coef @ expansion)
-    if hard:
+    residual = problem.linear - expansion - bias[problem.groups]
+    if _is_hard(problem):
         # Shrink the separator's margins to the smallest: that one satisfies every constraint.
         margin = np.min(np.where(problem.upper > 0, 1.0, -1.0) * (problem.linear - residual))
         return 0.5 * square / margin**2 if margin > 0 else np.inf
@@ -211,6 +213,10 @@ def _primal(problem, coef, bias, expansion, residual, hard):
     gain_down = np.maximum(-residual - problem.epsilon, 0.0) * -problem.lower
     loss = np.maximum(gain_up, gain_down).sum()
     return float(0.5 * square + bias @ problem.totals + loss)
+
+
+def _is_hard(problem):
+    return bool(np.any(np.isinf(problem.upper) | np.isinf(problem.lower)))
 
 
 def _imbalance(problem, coef):

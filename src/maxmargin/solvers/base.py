@@ -1,7 +1,7 @@
 """What every solver takes and hands back: Solution, Progress, and the Budget it must respect."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
@@ -27,7 +27,7 @@ class Solution:
     violation : float
         How much the most violating pair could still gain per unit; converged when below tol.
     stopped : str
-        "converged", "max_iter", "max_time", "callback", "stalled" or "interrupted".
+        "converged", "max_iter", "max_rounds", "max_time", "callback", "stalled" or "interrupted".
     scale : float
         What the solution of the problem has been multiplied by (`solvers/margin.py`).
     """
@@ -44,6 +44,29 @@ class Solution:
     @property
     def converged(self):
         return self.stopped == "converged"
+
+
+@dataclass
+class Solver:
+    """What all solvers of the dual problem can be told; a subclass writes `solve`.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when no pair of variables violates optimality by more.
+    cache_bytes : int
+        The memory for kernel values and for the points in working precision.
+    """
+
+    tol: float = 1e-3
+    cache_bytes: int = 200 << 20
+
+    def with_tol(self, tol):
+        return replace(self, tol=tol)
+
+    def roughly(self, tol):
+        """For an answer that need not be verified."""
+        return self.with_tol(tol)
 
 
 @dataclass(frozen=True)
@@ -79,7 +102,8 @@ class Progress:
 class Budget:
     """The limits of a fit, and whom to tell about its progress.
 
-    A callback that returns True ends the fit, which keeps the model so far.
+    A callback that returns True ends the fit, which keeps the model so far. Into a `trace`
+    (`solvers/trace.py`) the solver writes its steps.
     """
 
     max_iter: int
@@ -87,6 +111,7 @@ class Budget:
     callbacks: Sequence[Callable] = ()
     problem: int = 0
     n_problems: int = 1
+    trace: object = None
     began: float = field(default_factory=perf_counter)
     deadline: float = np.inf
 
@@ -98,9 +123,13 @@ class Budget:
         """The budget of one of several problems: an equal share of the time that is left."""
         now = perf_counter()
         left = self.deadline - now
-        part = Budget(self.max_iter, None, self.callbacks, problem, n_problems, self.began)
+        part = replace(self, max_time=None, problem=problem, n_problems=n_problems)
         part.deadline = now + left / (n_problems - problem)
         return part
+
+    def in_silence(self):
+        """The same limits for work of which nobody is told."""
+        return replace(self, callbacks=(), trace=None)
 
     def out_of_time(self, still_needed=0.0):
         return perf_counter() + still_needed >= self.deadline

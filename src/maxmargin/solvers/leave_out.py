@@ -5,8 +5,6 @@ with an empty box, so the gradient that the solver carries along holds their dec
 end. Of the kernel only the rows of the coefficients that change are needed to begin.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from maxmargin.solvers.base import row_bytes
@@ -19,7 +17,7 @@ def leave_out(solver, problem, engine, budget, solution):
 
     `solution` is that of the same problem with those points.
     """
-    rough = type(solver)(max(solver.tol, ROUGH_TOL), solver.cache_bytes, verify=False)
+    rough = solver.roughly(max(solver.tol, ROUGH_TOL))
     start = problem.nearest_feasible(solution.coef)
     changed = np.flatnonzero(start != solution.coef)
     matrix = engine.kernel_matrix(
@@ -28,4 +26,4 @@ def leave_out(solver, problem, engine, budget, solution):
     steps = (solution.coef - start)[changed]
     expansion = matrix.subtract(solution.expansion, changed, steps)
     del matrix
-    return rough.solve(problem, engine, replace(budget, callbacks=()), start, expansion)
+    return rough.solve(problem, engine, budget.in_silence(), start, expansion)

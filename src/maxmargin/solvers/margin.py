@@ -33,8 +33,7 @@ def solve_nu(solver, problem, engine, budget, start=None):
 def solve_one_class(solver, problem, engine, budget, start=None):
     """Solve a one-class problem, whose f has the scale of the kernel, to tol in that scale."""
     scale = min(1.0, float(np.max(problem.kernel.diagonal_formula(Points(problem.X)))))
-    tight = type(solver)(solver.tol * max(scale, 1e-280), solver.cache_bytes)
-    return tight.solve(problem, engine, budget, start)
+    return solver.with_tol(solver.tol * max(scale, 1e-280)).solve(problem, engine, budget, start)
 
 
 def solve_hard_margin(solver, problem, engine, budget, start=None):
@@ -56,7 +55,7 @@ def _solve_to_margin(solver, problem, engine, budget, start, tol, rounds):
     n_iter, size = 0, _size(problem)
     while True:
         within = replace(budget, max_iter=budget.max_iter - n_iter)
-        solution = type(solver)(tol, solver.cache_bytes).solve(problem, engine, within, start)
+        solution = solver.with_tol(tol).solve(problem, engine, within, start)
         n_iter += solution.n_iter
         rounds -= 1
         rho = margin_of(solution)

@@ -16,7 +16,7 @@ Every call into compiled code returns within about a tenth of a second, which is
 time limits and progress possible.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -26,6 +26,7 @@ from maxmargin.errors import KernelError
 from maxmargin.solvers.base import (
     BLOCK_SHARE,
     Solution,
+    Solver,
     balanced,
     biases,
     expansion_of,
@@ -37,6 +38,7 @@ SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
 INNER_TOL = 0.1  # solve a block to this share of the violation it began with
 SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
 SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
+TRACED_STEPS = 100  # in one compiled call when a trace is asked for
 NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain may be rounding
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
 PATIENCE = 3  # rounds without gain before the solver gives up
@@ -63,24 +65,27 @@ class _State:
         coef[block.order], up[block.order], low[block.order] = block.coef, block.up, block.low
         return _State(coef, gradient, up, low, exact)
 
+    def after_whole(self, block):
+        """After a block that is the whole problem, and so knows the whole gradient."""
+        gradient = np.empty(len(self.gradient))
+        gradient[block.order] = block.gradient
+        return self.after(block, gradient, exact=block.exact)
 
-class SMO:
+
+@dataclass
+class SMO(Solver):
     """Block sequential minimal optimisation.
 
     Parameters
     ----------
-    tol : float
-        Stop when no pair of variables violates optimality by more.
-    cache_bytes : int
-        The memory for kernel rows, for a block and for the points in working precision.
     verify : bool
         Whether to compute the gradient anew in float64 at the end.
     """
 
-    def __init__(self, tol=1e-3, cache_bytes=200 << 20, verify=True):
-        self.tol = tol
-        self.cache_bytes = int(cache_bytes)
-        self.verify = verify
+    verify: bool = True
+
+    def roughly(self, tol):
+        return replace(self, tol=tol, verify=False)
 
     def solve(self, problem, engine, budget, start=None, expansion=None):
         """Lower the problem from a feasible start until it is optimal within tol, or a limit.
@@ -114,6 +119,8 @@ class _Run:
         self.violation = np.inf
         self.seconds_per_entry = 0.0
         self.set_state(problem.start if start is None else start, expansion)
+        if budget.trace is not None:
+            budget.trace.begin(budget.problem, self.state.coef)
 
     def set_state(self, coef, expansion=None):
         """The state at `coef`; its gradient, if not known, computed in float64 from the data."""
@@ -162,9 +169,8 @@ class _Run:
                 if self.n_iter >= self.budget.max_iter:
                     stopped = "max_iter"  # whoever sets a limit is told that it was reached
         finally:
-            gradient = np.empty(problem.n)
-            gradient[order] = block.gradient
-            self.state = self.state.after(block, gradient, exact=block.exact)
+            self.state = self.state.after_whole(block)
+            self.note(self.state)
         return stopped
 
     def refine(self, block, stop, max_iter):
@@ -187,9 +193,7 @@ class _Run:
         idle = 0
         while True:
             room = min(max_iter - self.n_iter, max(1, SLICE // block.size))
-            steps, violation, gained = block.run(stop, room)
-            self.n_iter += steps
-            self.objective += gained
+            violation, gained = self.run_slice(block, stop, room)
             if violation <= stop:
                 return "converged"
             if self.n_iter >= max_iter:
@@ -203,6 +207,33 @@ class _Run:
                 return "callback"
             if self.budget.out_of_time():
                 return "max_time"
+
+    def run_slice(self, block, stop, max_steps):
+        """Take up to `max_steps` steps; with a trace of a whole problem, in several calls."""
+        traced = self.budget.trace is not None and block.size == self.problem.n
+        at_once = TRACED_STEPS if traced else max_steps
+        taken, gained = 0, 0.0
+        while True:
+            steps, violation, gain = block.run(stop, min(at_once, max_steps - taken))
+            taken, gained = taken + steps, gained + gain
+            self.n_iter += steps
+            self.objective += gain
+            if traced:
+                self.note(self.state.after_whole(block), violation)
+            if violation <= stop or taken >= max_steps:
+                return violation, gained
+
+    def note(self, state, violation=None):
+        """Write where the solver stands into the trace, if there is one."""
+        if self.budget.trace is None:
+            return
+        problem = self.problem
+        bias = biases(problem, state.gradient, state.up, state.low)
+        expansion = problem.linear - state.gradient
+        self.budget.trace.round(
+            problem, state.coef, expansion, bias, self.n_iter,
+            self.violation if violation is None else violation,
+        )  # fmt: skip
 
     def report(self, violation, n_support):
         return self.budget.report(
@@ -230,6 +261,7 @@ class _Run:
             if not self.state.exact:
                 self.set_state(self.state.coef)
             self.violation = self.measure()[0]
+            self.note(self.state)
             if self.violation <= self.tol:
                 return "converged"
         return "stalled"
@@ -243,6 +275,7 @@ class _Run:
         idle = 0
         while True:
             self.violation, tops, bottoms = self.measure()
+            self.note(self.state)
             goal = max(SAFETY * self.tol, self.rounding(dtype, largest))
             if self.violation <= goal:
                 return "converged"

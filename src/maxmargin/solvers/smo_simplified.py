@@ -1,0 +1,46 @@
+"""Simplified SMO: the shortest version that still works.
+
+Go through the points. Whenever one violates its KKT condition, improve it together with a partner
+drawn at random. Stop after several passes in a row in which nothing moved.
+
+A random partner often has nothing to give, so a quiet pass proves little. Here the quiet passes
+only end the run when the optimality conditions hold as well; if they do not, it goes on, up to a
+limit at which only pairs without curvature can be left (equal points, which this version skips).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.solvers.textbook import TextbookSolver
+
+HOPELESS = 200  # times max_passes: as many quiet passes mean that no pair can move
+
+
+@dataclass
+class SMOSimplified(TextbookSolver):
+    """First index by KKT violation, partner at random.
+
+    Parameters
+    ----------
+    max_passes : int
+        Quiet passes in a row after which to stop.
+    """
+
+    max_passes: int = 5
+
+    def run(self, multipliers):
+        rng = np.random.default_rng(self.seed)
+        n, quiet = multipliers.n, 0
+        while quiet < HOPELESS * self.max_passes:
+            moved = 0
+            for i in range(n):
+                if multipliers.violates(i):
+                    j = (i + rng.integers(1, n)) % n  # any point but i
+                    # eta <= 0 means equal points in feature space: the parabola has no top.
+                    moved += multipliers.step(i, j, skip_flat=True)
+            multipliers.end_round()
+            quiet = 0 if moved else quiet + 1
+            if quiet >= self.max_passes and multipliers.converged():
+                return "converged"
+        return "stalled"
