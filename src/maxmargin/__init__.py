@@ -7,10 +7,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maxmargin import displays, errors, kernels, problems
+    from maxmargin import (
+        datasets,
+        displays,
+        errors,
+        inspection,
+        kernels,
+        losses,
+        penalties,
+        problems,
+        solvers,
+    )
     from maxmargin.estimators.exchange import from_sklearn, to_sklearn
+    from maxmargin.estimators.feature_maps import CircleMap, KernelMap, PolynomialMap, XNORMap
+    from maxmargin.estimators.gradient_descent import (
+        GradientDescentClassifier,
+        GradientDescentRegressor,
+    )
+    from maxmargin.estimators.kernel_approximation import Nystroem, RandomFourierFeatures
+    from maxmargin.estimators.kernel_ridge import KernelRidge
+    from maxmargin.estimators.lasso import Lasso
+    from maxmargin.estimators.linear import LinearRegression, Ridge
     from maxmargin.estimators.linear_svm import LinearSVC, LinearSVR, l1_min_c
     from maxmargin.estimators.one_class import OneClassSVM
+    from maxmargin.estimators.perceptron import Perceptron
     from maxmargin.estimators.svc import SVC, NuSVC
     from maxmargin.estimators.svr import SVR, NuSVR
     from maxmargin.kernels import mercer
@@ -21,44 +41,64 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "SVC",
     "SVR",
+    "CircleMap",
+    "GradientDescentClassifier",
+    "GradientDescentRegressor",
+    "KernelMap",
+    "KernelRidge",
+    "Lasso",
+    "LinearRegression",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",
     "NuSVR",
+    "Nystroem",
     "OneClassSVM",
+    "Perceptron",
+    "PolynomialMap",
+    "RandomFourierFeatures",
+    "Ridge",
+    "XNORMap",
     "__version__",
+    "datasets",
     "displays",
     "errors",
     "from_sklearn",
+    "inspection",
     "kernels",
     "l1_min_c",
+    "losses",
     "mercer",
     "patch_sklearn",
+    "penalties",
     "problems",
+    "solvers",
     "to_sklearn",
     "unpatch_sklearn",
 ]
 
-_HOMES = {
-    "SVC": "maxmargin.estimators.svc",
-    "NuSVC": "maxmargin.estimators.svc",
-    "LinearSVC": "maxmargin.estimators.linear_svm",
-    "LinearSVR": "maxmargin.estimators.linear_svm",
-    "SVR": "maxmargin.estimators.svr",
-    "NuSVR": "maxmargin.estimators.svr",
-    "OneClassSVM": "maxmargin.estimators.one_class",
-    "from_sklearn": "maxmargin.estimators.exchange",
-    "l1_min_c": "maxmargin.estimators.linear_svm",
-    "mercer": "maxmargin.kernels",
-    "patch_sklearn": "maxmargin.patching",
-    "to_sklearn": "maxmargin.estimators.exchange",
-    "unpatch_sklearn": "maxmargin.patching",
+_CONTENTS = {
+    "estimators.exchange": ("from_sklearn", "to_sklearn"),
+    "estimators.feature_maps": ("CircleMap", "KernelMap", "PolynomialMap", "XNORMap"),
+    "estimators.gradient_descent": ("GradientDescentClassifier", "GradientDescentRegressor"),
+    "estimators.kernel_approximation": ("Nystroem", "RandomFourierFeatures"),
+    "estimators.kernel_ridge": ("KernelRidge",),
+    "estimators.lasso": ("Lasso",),
+    "estimators.linear": ("LinearRegression", "Ridge"),
+    "estimators.linear_svm": ("LinearSVC", "LinearSVR", "l1_min_c"),
+    "estimators.one_class": ("OneClassSVM",),
+    "estimators.perceptron": ("Perceptron",),
+    "estimators.svc": ("SVC", "NuSVC"),
+    "estimators.svr": ("SVR", "NuSVR"),
+    "kernels": ("mercer",),
+    "patching": ("patch_sklearn", "unpatch_sklearn"),
 }
+_HOMES = {name: module for module, names in _CONTENTS.items() for name in names}
 
 
 def __getattr__(name):
     if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     elif name in __all__:
         value = import_module(f"{__name__}.{name}")
     else:

@@ -3,6 +3,7 @@
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
 import maxmargin
 
@@ -28,13 +29,20 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES.get(type(estimator).__name__, {})
 
 
+# On data that is not separable, of low rank or hard to descend on; the estimators' own tests pin
+# these warnings.
 @pytest.mark.filterwarnings("ignore:.*max_iter=1000.*:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:.*max_updates=.*:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:LinearRegression.*:maxmargin.errors.RankWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_passes_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+WEIGHTED = [estimator for estimator in ESTIMATORS if has_fit_parameter(estimator, "sample_weight")]
+
+
+@pytest.mark.parametrize("estimator", WEIGHTED, ids=lambda e: type(e).__name__)
 def test_weights_equal_repetition_checks_are_among_them(estimator):
     checks = {check.func.__name__ for _, check in estimator_checks_generator(estimator)}
     assert "check_sample_weight_equivalence_on_dense_data" in checks

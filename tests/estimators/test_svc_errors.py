@@ -32,8 +32,9 @@ Y = np.array([0, 0, 1, 1])
          "least 0, got -2."),
         ({"max_time": 0}, "SVC: max_time must be None or a positive number of seconds, got 0."),
         ({"cache_size": 0}, "SVC: cache_size must be a positive finite number, got 0."),
-        ({"solver": "liblinear"}, "SVC: solver must be one of 'smo', 'smo_simplified', 'smo_random_pair', "
-        "'smo_platt', 'smo_pairs', 'coordinate_ascent' or a solver object, got 'liblinear'."),
+        ({"solver": "liblinear"}, "SVC: solver must be one of 'smo', 'smo_simplified', "
+         "'smo_random_pair', 'smo_platt', 'smo_pairs', 'coordinate_ascent' or a solver object, "
+         "got 'liblinear'."),
         ({"decision_function_shape": "all"}, "SVC: decision_function_shape must be 'ovo' or 'ovr', "
          "got 'all'."),
         ({"class_weight": "even"}, "SVC: class_weight must be None, 'balanced' or a dict of "

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from maxmargin import arrays
 from maxmargin.engines import engine_named
 from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError
-from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of
+from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of, rows_of
 from maxmargin.estimators.progress import ProgressLine
 from maxmargin.estimators.validation import check_gram, checked_weight, seed_of, warn_unless_mercer
 from maxmargin.kernels import Kernel, Linear
@@ -74,12 +74,7 @@ class BaseSVM(BaseEstimator):
     # Input.
 
     def _rows(self):
-        """What the rows of X hold: "features", rows of a "gram" matrix, or "anything"."""
-        if isinstance(self.kernel, Kernel):
-            return self.kernel.takes
-        if callable(self.kernel):
-            return "anything"
-        return "gram" if self.kernel == "precomputed" else "features"
+        return rows_of(self.kernel)
 
     def _is_function(self):
         """A plain function as kernel, which scikit-learn always gives all training rows at once:

@@ -146,18 +146,31 @@ def check_parameters(estimator, constraints):
             raise ValueError(f"{name}: {parameter} must be {constraint.wanted}, got {value!r}.")
 
 
-def kernel_of(svm):
-    """The Kernel that the parameters of an SVM describe; "scale" and "auto" are still words."""
-    kernel = svm.kernel
+def rows_of(kernel):
+    """What the rows of X hold under the parameter `kernel`: "features", rows of a "gram" matrix, or
+    "anything"."""
+    if isinstance(kernel, Kernel):
+        return kernel.takes
+    if callable(kernel):
+        return "anything"
+    return "gram" if kernel == "precomputed" else "features"
+
+
+def kernel_of(estimator, gamma="scale", degree=3, coef0=0.0):
+    """The Kernel that the parameters of an estimator describe, given their defaults.
+
+    "scale" and "auto" are still words.
+    """
+    kernel = estimator.kernel
     if isinstance(kernel, str):
-        return KERNELS[kernel](svm)
+        return KERNELS[kernel](estimator)
     if not isinstance(kernel, Kernel):
         return Precomputed()  # of the matrix that the function returns
-    defaults = {"gamma": "scale", "degree": 3, "coef0": 0.0}
-    for parameter, default in defaults.items():
-        if getattr(svm, parameter) != default:
+    for parameter, default in {"gamma": gamma, "degree": degree, "coef0": coef0}.items():
+        value = getattr(estimator, parameter, default)
+        if value != default:
             raise ValueError(
-                f"{type(svm).__name__}: {parameter}={getattr(svm, parameter)!r} has no effect "
+                f"{type(estimator).__name__}: {parameter}={value!r} has no effect "
                 f"beside the Kernel object {kernel}; set it on the kernel."
             )
     return kernel

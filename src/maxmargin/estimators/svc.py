@@ -137,7 +137,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         self.classes_, self.class_weight_ = targets.classes, targets.class_weight
         self.intercept_ = how.intercepts_without_training(present)
         self.n_iter_ = np.zeros(len(positions), dtype=np.int32)
-        self._norms = np.zeros(len(positions))  # |w| of each machine
+        self.norms_ = np.zeros(len(positions))  # |w| of each machine
         self._trained = np.zeros(len(positions), dtype=bool)
         self._slopes = np.full((len(positions), 2), 100.0)  # an absent class: next to impossible
         self._calibrated = False
@@ -164,7 +164,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         self.intercept_[position] = solution.bias[0]
         self.n_iter_[position] = solution.n_iter
         self._trained[position] = True
-        self._norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
+        self.norms_[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
         if outcome.extras is not None:
             self._slopes[position] = outcome.extras
             self._calibrated = True
@@ -246,7 +246,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         signs[:, ~self._trained] = 0.0
         functional = np.where(signs != 0, signs * decisions, np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
-            geometric = np.where(self._norms > 0, functional / self._norms, np.inf)
+            geometric = np.where(self.norms_ > 0, functional / self.norms_, np.inf)
         return Margins(functional.min(axis=1), geometric.min(axis=1))
 
     def _linear_coef(self):
@@ -330,6 +330,8 @@ class SVC(ClassificationSVM):
         "misclassified" (alpha = C and slack above 1); with several classes its worst role.
     kernel_ : Kernel
         With every parameter a number.
+    norms_ : array of shape (number of binary problems,)
+        |w| in feature space; the margin is 1 / |w| wide on either side of the boundary.
     trace_ : Trace
         With trace=True; `trace_["objective"]`, `trace_.to_frame()`, `trace_.replay()`.
     classes_, support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, \
@@ -441,7 +443,7 @@ class NuSVC(ClassificationSVM):
 
     Attributes
     ----------
-    certificate_, converged_, roles_, kernel_
+    certificate_, converged_, roles_, norms_, kernel_
         As in `SVC`; the certificate is that of the nu problem, in which alpha is at most the weight
         of its row, before the solution is divided by the margin.
     classes_, support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, \

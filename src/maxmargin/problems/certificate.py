@@ -43,7 +43,8 @@ class Certificate:
     slack_complementarity : float
         Over points with alpha < C: the largest slack, which ought to be zero.
     kkt_violation : float
-        The largest of the five.
+        The largest of the five. (NaN stands for a condition that is not measured by itself, as in
+        some linear machines: there the gap speaks for it.)
     n_zero, n_free, n_bound : int
         Points with alpha = 0, 0 < alpha < C, alpha = C.
     tol : float
@@ -100,7 +101,7 @@ class Certificate:
 
     @property
     def kkt_violation(self):
-        return max(self.conditions.values())
+        return float(np.nanmax(list(self.conditions.values()), initial=0.0))
 
     @property
     def optimal(self):

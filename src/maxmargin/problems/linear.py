@@ -88,17 +88,20 @@ class LinearProblem:
         )
 
     def certificate(self, primal, dual, coef, tol):
-        """A certificate of the gap between two objectives, and where a dual point stands."""
+        """A certificate of the gap between two objectives, and where a dual point stands.
+
+        The other conditions are not measured one by one here.
+        """
         at_bound = self._at_bound(coef)
         outside = max(np.max(coef - self.upper, initial=0), np.max(self.lower - coef, initial=0))
         return Certificate(
             primal_objective=primal,
             dual_objective=dual,
-            stationarity=0.0,
+            stationarity=np.nan,
             primal_feasibility=0.0,
             dual_feasibility=float(outside),
-            complementary_slackness=0.0,
-            slack_complementarity=0.0,
+            complementary_slackness=np.nan,
+            slack_complementarity=np.nan,
             n_zero=int(np.sum(coef == 0)),
             n_free=int(np.sum((coef != 0) & ~at_bound)),
             n_bound=int(np.sum(at_bound)),

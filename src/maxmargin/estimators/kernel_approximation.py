@@ -1,0 +1,261 @@
+"""Feature maps of any size for kernels without a finite one: z(x).z(x') comes near k(x, x').
+
+Random Fourier features draw the map at random and never look at the data; Nystroem reads it off
+the kernel between the data and some of its rows. Both turn an n x n kernel matrix into n rows of D
+numbers, on which a linear machine takes time proportional to n.
+"""
+
+import warnings
+from math import sqrt
+from typing import ClassVar
+
+import numpy as np
+from scipy import linalg
+
+from maxmargin import arrays
+from maxmargin.errors import OVERFLOW, KernelError, MercerWarning
+from maxmargin.estimators.feature_maps import FeatureMap
+from maxmargin.estimators.parameters import (
+    SVM_CONSTRAINTS,
+    Constraint,
+    is_whole,
+    kernel_of,
+    one_of,
+)
+from maxmargin.estimators.validation import seed_of
+from maxmargin.kernels import RBF, Custom, Kernel, Laplacian
+from maxmargin.kernels.spectrum import ROUNDING
+
+# Eigenvalues below this share of the largest are rounding error as much as they are kernel.
+NEGLIGIBLE = 1e-12
+
+N_COMPONENTS = Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1)
+
+
+# By Bochner's theorem a kernel of x - z is the Fourier transform of a density: draw from that.
+SPECTRAL_DENSITIES = {
+    RBF: lambda rng, gamma, shape: sqrt(2 * gamma) * rng.standard_normal(shape),
+    Laplacian: lambda rng, gamma, shape: gamma * rng.standard_cauchy(shape),
+}
+
+
+class RandomFourierFeatures(FeatureMap):
+    """Waves of random frequency whose products average to the kernel.
+
+    z(x) = sqrt(2/D) cos(w.x + b) with b uniform on [0, 2 pi], or, with m = D/2 frequencies,
+    z(x) = sqrt(1/m) (cos(w.x), sin(w.x)). For the RBF kernel w is normal with standard deviation
+    sqrt(2 gamma), for the Laplacian kernel Cauchy with scale gamma in every coordinate. The error
+    of z(x).z(x') falls as 1/sqrt(D).
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian"}, RBF or Laplacian, default="rbf"
+    gamma : float of at least 0, "scale" or "auto", default="scale"
+        Of a kernel given by name; a kernel object brings its own.
+    n_components : int, default=200
+        D, the number of features.
+    form : {"cos", "sincos"}, default="cos"
+        "sincos" has |z(x)| = 1 for every x, and needs an even D.
+    random_state : int, Generator, RandomState or None, default=None
+        None means the same draw every time.
+
+    Attributes
+    ----------
+    frequencies_ : array of shape (D, d), or (D/2, d) for "sincos"
+        w, one to a row.
+    offsets_ : array of shape (D,), or (D/2,) for "sincos"
+        b; zero for "sincos".
+    kernel_ : RBF or Laplacian
+        With gamma a number.
+    gamma_ : float
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from maxmargin import RandomFourierFeatures
+    >>> from maxmargin.kernels import RBF
+    >>> X = [[0.0, 0.0], [0.0, 1.0]]
+    >>> Z = RandomFourierFeatures(gamma=0.5, n_components=2000).fit_transform(X)
+    >>> bool(abs(Z @ Z.T - RBF(gamma=0.5)(X)).max() < 0.1)
+    True
+    """
+
+    _constraints: ClassVar = {
+        "kernel": Constraint(
+            "'rbf', 'laplacian', an RBF or a Laplacian kernel",
+            lambda v: (
+                v in ("rbf", "laplacian") if isinstance(v, str) else type(v) in SPECTRAL_DENSITIES
+            ),
+        ),
+        "gamma": SVM_CONSTRAINTS["gamma"],
+        "n_components": N_COMPONENTS,
+        "form": one_of("cos", "sincos"),
+    }
+
+    def __init__(
+        self, kernel="rbf", gamma="scale", n_components=200, form="cos", random_state=None
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_components = n_components
+        self.form = form
+        self.random_state = random_state
+
+    def _learn(self, X):
+        in_pairs = self.form == "sincos"
+        if in_pairs and self.n_components % 2:
+            raise ValueError(
+                "RandomFourierFeatures: n_components must be even for form='sincos', a cosine and "
+                f"a sine to each frequency, got {self.n_components}."
+            )
+        kernel = self._kernel().resolve(X)
+        kernel.check()
+        self.kernel_ = kernel
+        self.gamma_ = float(kernel.rate if isinstance(kernel, RBF) else kernel.gamma)
+        n_frequencies = self.n_components // 2 if in_pairs else self.n_components
+        rng = np.random.default_rng(seed_of(self.random_state))
+        draw = SPECTRAL_DENSITIES[type(kernel)]
+        self.frequencies_ = draw(rng, self.gamma_, (n_frequencies, X.shape[1]))
+        largest_offset = 0.0 if in_pairs else 2 * np.pi
+        self.offsets_ = rng.uniform(0.0, largest_offset, n_frequencies)
+        self._n_features_out = self.n_components
+
+    def _kernel(self):
+        return kernel_of(self)
+
+    def _map(self, X):
+        angles = arrays.dots(X, self.frequencies_)
+        angles += self.offsets_
+        if len(self.offsets_) < self._n_features_out:  # a sine beside every cosine
+            waves = np.hstack([np.cos(angles), np.sin(angles)])
+        else:
+            waves = np.cos(angles, out=angles)
+        waves *= sqrt(2 / self._n_features_out)
+        return waves
+
+
+class Nystroem(FeatureMap):
+    """The kernel as seen from some of the rows: z(x) = K_mm^(-1/2) (k(x_1, x), ..., k(x_m, x)).
+
+    The m landmarks x_1, ..., x_m are drawn from X without replacement. Between two landmarks
+    z(x).z(x') is the kernel itself, and so it is everywhere when every row is a landmark.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", any Kernel that is not precomputed, or a
+        function that returns the matrix k(X, Z).
+    degree, gamma, coef0 : default=3, "scale", 0.0
+        Of a kernel given by name, as in `SVC`.
+    n_components : int, default=100
+        The number of landmarks; all rows, if X has fewer.
+    random_state : int, Generator, RandomState or None, default=None
+        None means the same landmarks every time.
+
+    Attributes
+    ----------
+    components_ : array or sparse matrix of shape (m, d)
+        The landmarks.
+    component_indices_ : array of shape (m,)
+        Their row numbers in X.
+    normalization_ : array of shape (m, m)
+        K_mm^(-1/2), without the directions in which K_mm is zero or negative.
+    rank_ : int
+        The number of directions left.
+    kernel_ : Kernel
+        With every parameter a number.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import Nystroem
+    >>> from maxmargin.kernels import RBF, Linear
+    >>> X = [[0.0], [1.0], [2.0]]
+    >>> kernel = RBF() + Linear()
+    >>> Z = Nystroem(kernel).fit_transform(X)
+    >>> np.allclose(Z @ Z.T, kernel(X))
+    True
+    """
+
+    _constraints: ClassVar = {
+        **{name: SVM_CONSTRAINTS[name] for name in ("kernel", "degree", "gamma", "coef0")},
+        "n_components": N_COMPONENTS,
+    }
+
+    def __init__(
+        self,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        n_components=100,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _kernel(self):
+        is_function = callable(self.kernel) and not isinstance(self.kernel, Kernel)
+        kernel = Custom(self.kernel) if is_function else kernel_of(self)
+        if kernel.takes == "gram":
+            raise ValueError(
+                "Nystroem: kernel must be a formula that can be evaluated between rows of X, got "
+                "a precomputed matrix. Give the points and their kernel, or a function of them."
+            )
+        return kernel
+
+    def _rows_of(self, X, reset):
+        """A function of the user's may take rows of anything, such as strings."""
+        kernel = self._kernel() if reset else self.kernel_
+        return X if kernel.takes == "anything" else super()._rows_of(X, reset)
+
+    def _learn(self, X):
+        kernel = self._kernel().resolve(X)
+        kernel.check()
+        n = arrays.n_rows(X)
+        rng = np.random.default_rng(seed_of(self.random_state))
+        landmarks = np.sort(rng.choice(n, size=min(n, self.n_components), replace=False))
+        components = arrays.take(X, landmarks)
+        K = _finite_matrix(kernel, components)
+        self.normalization_, self.rank_ = _inverse_root(K, kernel)
+        self.kernel_ = kernel
+        self.components_ = components
+        self.component_indices_ = landmarks
+        self._n_features_out = len(landmarks)
+
+    def _map(self, X):
+        components = self.components_
+        if arrays.is_sparse(X):  # so that the many rows of X need not become dense
+            components = arrays.canonical_csr(components)
+        return _finite_matrix(self.kernel_, X, components) @ self.normalization_
+
+
+def _finite_matrix(kernel, X, Z=None):
+    K = kernel(X, Z)
+    if not np.all(np.isfinite(K)):
+        raise KernelError(OVERFLOW.format(kernel))
+    return K
+
+
+def _inverse_root(K, kernel):
+    """K^(-1/2) on the directions where K is positive, and how many they are."""
+    eigenvalues, directions = linalg.eigh((K + K.T) / 2)
+    scale = np.max(np.abs(eigenvalues))
+    if eigenvalues[0] < -ROUNDING * scale:
+        warnings.warn(
+            f"Nystroem: {kernel} is not positive semidefinite on the landmarks (eigenvalues from "
+            f"{eigenvalues[0]:.2g} to {eigenvalues[-1]:.2g}); the features leave out its negative "
+            "part.",
+            MercerWarning,
+            stacklevel=4,  # the caller of fit
+        )
+    kept = eigenvalues > NEGLIGIBLE * scale
+    directions = directions[:, kept]
+    return (directions / np.sqrt(eigenvalues[kept])) @ directions.T, int(np.sum(kept))

@@ -1,0 +1,245 @@
+"""Linear regression with a squared loss: LinearRegression and Ridge, both in closed form.
+
+The intercept is not penalised, so it drops out when rows and targets are centred by their weighted
+mean; what is left is one linear system (`solvers/closed_form.py`).
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone
+
+from maxmargin import arrays
+from maxmargin.errors import RankWarning
+from maxmargin.estimators.base import restored_on_error
+from maxmargin.estimators.linear_base import LinearModel, Path
+from maxmargin.estimators.parameters import FLAG, Constraint, check_parameters, is_real, one_of
+from maxmargin.estimators.validation import checked_weight
+from maxmargin.solvers import closed_form
+
+
+def _is_penalty(value):
+    return is_real(value) and 0 <= value < np.inf
+
+
+def are_penalties(value):
+    """One number of at least 0, or a list of them."""
+    return _is_penalty(value) or (
+        isinstance(value, (list, tuple, np.ndarray))
+        and np.ndim(value) == 1
+        and len(value) > 0
+        and all(map(_is_penalty, value))
+    )
+
+
+PENALTIES = Constraint("a number of at least 0, or one per target", are_penalties)
+CONSTRAINTS = {
+    "fit_intercept": FLAG,
+    "alpha": PENALTIES,
+    "solver": one_of("auto", "primal", "dual", "svd", "lsmr"),
+}
+
+
+def one_per_target(estimator, n_targets):
+    """alpha as an array with an entry for every target."""
+    alphas = np.asarray(estimator.alpha, dtype=np.float64)
+    if alphas.ndim and len(alphas) != n_targets:
+        raise ValueError(
+            f"{type(estimator).__name__}: alpha must be a number or one per target, got "
+            f"{len(alphas)} numbers for {n_targets} targets."
+        )
+    return np.full(n_targets, alphas) if alphas.ndim == 0 else alphas
+
+
+class SquaredLossModel(RegressorMixin, LinearModel):
+    """What the two share: centring, several targets, the smallest-norm warning.
+
+    A subclass writes `_solve`, which returns w with a column per target, and the rank of the
+    centred X where the solution needed it.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,) or (n, targets)
+        sample_weight : array of shape (n,), optional
+            Factors of the squared errors: a weight of two equals the row twice.
+
+        Returns
+        -------
+        self
+        """
+        with restored_on_error(self):
+            check_parameters(self, CONSTRAINTS)
+            A, B, target_mean, y = self._centred(X, y, sample_weight)
+            w, rank = self._solve(A, B)
+            self.coef_, self.intercept_ = _as_shaped(w, target_mean - A.mean @ w, y)
+            if not self.fit_intercept:
+                self.intercept_ = 0.0
+        self._warn_unless_unique(rank, A.shape[1])
+        return self
+
+    def _centred(self, X, y, sample_weight):
+        """A and B of `solvers/closed_form.py`, the mean of the targets, and y as it was given."""
+        X, y = self._validated(X, y, multi_output=True)
+        weight = checked_weight(sample_weight, X)
+        used = np.flatnonzero(weight > 0)
+        targets = y.astype(np.float64).reshape(len(y), -1)
+        if len(used) < len(y):
+            X, targets, weight = arrays.take(X, used), targets[used], weight[used]
+        A = closed_form.Centred(X, weight, self.fit_intercept)
+        B = closed_form.Centred(targets, weight, self.fit_intercept)
+        return A, B.rows, B.mean, y
+
+    def _warn_unless_unique(self, rank, n_columns):
+        if rank is not None and rank < n_columns:
+            warnings.warn(
+                f"{type(self).__name__}: X has rank {rank}, fewer than its {n_columns} columns"
+                f"{' (after centring)' if self.fit_intercept else ''}, so many answers fit equally "
+                "well. The one of smallest norm was taken; Ridge with alpha > 0 has only one.",
+                RankWarning,
+                stacklevel=3,
+            )
+
+    def predict(self, X):
+        """The predicted target of every row of X; a column per target where y had columns."""
+        decisions = self._decisions(X)
+        return decisions[:, 0] if self.coef_.ndim == 1 else decisions
+
+
+def _as_shaped(w, intercept, y):
+    """A vector and a number for y of shape (n,), as scikit-learn has them."""
+    if y.ndim == 1:
+        return np.ascontiguousarray(w[..., 0]), intercept[..., 0]
+    return np.ascontiguousarray(np.swapaxes(w, -1, -2)), intercept
+
+
+class LinearRegression(SquaredLossModel):
+    """Ordinary least squares, by an orthogonal factorisation.
+
+    Minimises sum_i s_i (y_i - w.x_i - b)^2, with s the sample weights. Where many w do that (more
+    features than points, or features that depend on each other), the w of smallest norm is taken,
+    and a `RankWarning` says so.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (targets, d) where y has columns
+    intercept_ : float, or array of shape (targets,); 0.0 without an intercept
+    rank_ : int
+        Of X, centred if there is an intercept. None for a sparse X too large to factorise, which
+        is solved by iteration.
+    singular_ : array of shape (min(n, d),)
+        The singular values of the same matrix, or None.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.predict([[3.0]]).round(6)
+    array([7.])
+    >>> model.rank_
+    1
+    """
+
+    def __init__(self, *, fit_intercept=True):
+        self.fit_intercept = fit_intercept
+
+    def _solve(self, A, B):
+        w, spectrum = closed_form.least_squares(A, B)
+        self.rank_ = None if spectrum is None else spectrum.rank
+        self.singular_ = None if spectrum is None else spectrum.singular
+        return w, self.rank_
+
+
+class Ridge(SquaredLossModel):
+    """Least squares with a price on the squared length of w, in closed form.
+
+    Minimises sum_i s_i (y_i - w.x_i - b)^2 + alpha |w|^2, scikit-learn's scaling; b costs nothing.
+    Texts write the same with other factors: 1/(2n) sum (y - f)^2 + lambda/(2n) |w|^2 is
+    alpha = lambda, and 1/(2n) sum (y - f)^2 + lambda/2 |w|^2, a mean loss, is alpha = n lambda.
+
+    Parameters
+    ----------
+    alpha : float of at least 0, or one per target, default=1.0
+        0 is `LinearRegression`.
+    fit_intercept : bool, default=True
+    solver : {"auto", "primal", "dual", "svd", "lsmr"}, default="auto"
+        "primal" solves d equations in w, (A'A + alpha I) w = A'y with A the centred X; "dual" n of
+        them, (AA' + alpha I) u = y, w = A'u; both by Cholesky, refined until the answer stands.
+        "svd" takes the singular values, and steps in where Cholesky is not exact enough. "lsmr"
+        iterates and needs products with X only. "auto" is the smaller of the first two, "svd" for
+        an alpha of 0 or several, and "lsmr" for a sparse X too large for a matrix.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (targets, d) where y has columns
+    intercept_ : float, or array of shape (targets,); 0.0 without an intercept
+    certificate_ : Certificate
+        Of 1/2 |w|^2 + 1/(2 alpha) sum_i s_i (y_i - w.x_i - b)^2, a part per target; None for
+        alpha=0.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from maxmargin import Ridge
+    >>> model = Ridge(alpha=1.0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.coef_.round(4)
+    array([1.3333])
+    >>> model.certificate_.optimal
+    True
+    >>> model.path([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0], alphas=[0.0, 2.0]).coefs.round(4)
+    array([[2.],
+           [1.]])
+    """
+
+    def __init__(self, alpha=1.0, *, fit_intercept=True, solver="auto"):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+
+    def _solve(self, A, B):
+        alphas = one_per_target(self, B.shape[1])
+        w, u, rank = closed_form.ridge(A, B, alphas, self.solver)
+        self.certificate_ = closed_form.certify_ridge(A, B, w, u, alphas)
+        return w, rank if np.min(alphas) == 0 else None
+
+    def path(self, X, y, alphas, sample_weight=None):
+        """The model for many alphas, at the price of about one; `alpha` itself plays no part.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`, which this neither needs nor replaces.
+        alphas : array of shape (m,)
+
+        Returns
+        -------
+        Path
+            `coefs` of shape (m, d), or (m, targets, d) where y has columns.
+        """
+        check_parameters(self, CONSTRAINTS)
+        if np.ndim(alphas) != 1 or not are_penalties(alphas):
+            raise ValueError(
+                f"Ridge: alphas must be a list of numbers of at least 0, got {alphas!r}."
+            )
+        alphas = np.asarray(alphas, dtype=np.float64)
+        A, B, target_mean, y = clone(self)._centred(X, y, sample_weight)
+        w, rank = closed_form.ridge_path(A, B, alphas)
+        coefs, intercepts = _as_shaped(w, target_mean - A.mean @ w, y)
+        self._warn_unless_unique(rank if np.min(alphas) == 0 else None, A.shape[1])
+        return Path(alphas, coefs, intercepts, np.zeros(len(alphas)))

@@ -1,0 +1,198 @@
+"""The perceptron as an estimator, in w or with a kernel."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from maxmargin import arrays
+from maxmargin.errors import ConvergenceWarning
+from maxmargin.estimators.base import restored_on_error
+from maxmargin.estimators.linear_base import LinearModel
+from maxmargin.estimators.parameters import (
+    FLAG,
+    KERNELS,
+    SVM_CONSTRAINTS,
+    Constraint,
+    check_parameters,
+    is_whole,
+    kernel_of,
+)
+from maxmargin.kernels import Kernel
+
+KERNEL_NAMES = tuple(name for name in KERNELS if name != "precomputed")
+BLOCK_ENTRIES = 4_000_000  # of the kernel matrix that a prediction holds at a time
+
+PERCEPTRON_CONSTRAINTS = {
+    "fit_intercept": FLAG,
+    "max_updates": Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1),
+    "kernel": Constraint(
+        "None, " + ", ".join(map(repr, KERNEL_NAMES)) + " or a Kernel of features",
+        lambda v: (
+            v is None
+            or (isinstance(v, str) and v in KERNEL_NAMES)
+            or (isinstance(v, Kernel) and v.takes != "gram")
+        ),
+    ),
+    **{name: SVM_CONSTRAINTS[name] for name in ("degree", "gamma", "coef0")},
+}
+
+
+class Perceptron(ClassifierMixin, LinearModel):
+    """Rosenblatt's perceptron: w += y x and b += y at every mistake y (w.x + b) <= 0.
+
+    The points are visited in their order, again and again, until a whole pass is right. On data
+    that a hyperplane separates this ends after at most (R / rho)^2 updates, R being the length of
+    the longest point and rho the margin (`maxmargin.solvers.perceptron` has the proof); on other
+    data it ends at `max_updates`, with a warning that counts the mistakes left. Several classes are
+    learned one against the rest.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+    max_updates : int, default=10_000
+        The most corrections, for each class against the rest.
+    kernel : None, str or Kernel, default=None
+        None learns w itself. A kernel ("linear", "poly", "rbf", "sigmoid", "laplacian" or an object
+        of `maxmargin.kernels`) takes the place of the dot product: the dual form, which counts the
+        mistakes at every point, f(x) = sum_i mistakes_i y_i (k(x_i, x) + 1).
+    degree, gamma, coef0
+        Of a kernel given by its name, as in `SVC`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1 or n_classes, d)
+        Without a kernel only.
+    intercept_ : array of shape (1 or n_classes,)
+    mistakes_ : array of int of shape (n,), or (n_classes, n) for more than two classes
+        How often each training point was corrected.
+    n_updates_ : int
+        The sum of `mistakes_`.
+    n_passes_ : int
+        Passes over the data, the last one included; the most of any class.
+    mistakes_left_ : int
+        Training points still on the wrong side (of any class's boundary).
+    converged_ : bool
+        Whether no mistake is left.
+    support_, support_vectors_, dual_coef_
+        With a kernel: the points corrected at least once, and mistakes_i y_i for each.
+    kernel_ : Kernel or None
+        With every parameter a number.
+    classes_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from maxmargin import Perceptron
+    >>> model = Perceptron().fit([[0, 0], [1, 1], [3, 3], [4, 4]], [0, 0, 1, 1])
+    >>> model.predict([[0.5, 0.5], [3.5, 3.5]])
+    array([0, 1])
+    >>> model.n_updates_, model.mistakes_
+    (5, array([2, 2, 1, 0]))
+    """
+
+    class_weight = None  # no parameter: a mistake is a mistake
+
+    def __init__(
+        self,
+        *,
+        fit_intercept=True,
+        max_updates=10_000,
+        kernel=None,
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+    ):
+        self.fit_intercept = fit_intercept
+        self.max_updates = max_updates
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def fit(self, X, y):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        with restored_on_error(self):
+            self._fit(X, y)
+        if not self.converged_:
+            advice = (
+                "another kernel" if self.kernel_ is not None else "a kernel, or a soft margin (SVC)"
+            )
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_updates={self.max_updates} with mistakes "
+                f"left: {self.mistakes_left_} of {self.mistakes_.shape[-1]} training points are "
+                "still wrong. The data may not be separable: raise max_updates, or try "
+                f"{advice}.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _fit(self, X, y):
+        check_parameters(self, PERCEPTRON_CONSTRAINTS)
+        X, y = self._validated(X, y)
+        targets, _ = self._class_targets(y, np.ones(len(y)))
+        self.kernel_ = None if self.kernel is None else kernel_of(self).resolve(X)
+        if self.kernel_ is not None:
+            self.kernel_.check()
+        outcomes = [self._learn(X, target) for target in targets]
+        self._keep(X, targets, outcomes)
+
+    def _learn(self, X, target):
+        from maxmargin.solvers.perceptron import dual, primal
+
+        if self.kernel_ is None:
+            return primal(X, target, bool(self.fit_intercept), self.max_updates)
+        return dual(self.kernel_, X, target, bool(self.fit_intercept), self.max_updates)
+
+    def _keep(self, X, targets, outcomes):
+        mistakes = np.array([outcome.mistakes for outcome in outcomes])
+        weights = np.array([outcome.w for outcome in outcomes])
+        self.intercept_ = weights[:, -1].copy()
+        for name in ("coef_", "support_", "support_vectors_", "dual_coef_"):
+            vars(self).pop(name, None)  # an earlier fit may have had the other form
+        if self.kernel_ is None:
+            self.coef_ = np.ascontiguousarray(weights[:, :-1])
+        else:
+            self.support_ = np.flatnonzero(mistakes.any(axis=0))
+            self.support_vectors_ = arrays.take(X, self.support_)
+            self.dual_coef_ = (mistakes * np.array(targets))[:, self.support_]
+        self.mistakes_ = mistakes[0] if len(mistakes) == 1 else mistakes
+        self.n_updates_ = int(mistakes.sum())
+        self.n_passes_ = max(outcome.n_passes for outcome in outcomes)
+        wrong = np.array([outcome.wrong for outcome in outcomes])
+        self.mistakes_left_ = int(wrong.any(axis=0).sum())
+        self.converged_ = self.mistakes_left_ == 0
+
+    def _decisions(self, X):
+        check_is_fitted(self)
+        if self.kernel_ is None:
+            return super()._decisions(X)
+        if arrays.is_sparse(X):
+            arrays.check_indices(X)
+        X = validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
+        if arrays.is_sparse(self.support_vectors_):
+            X = arrays.canonical_csr(X)
+        parts = [
+            self.kernel_(X[rows], self.support_vectors_) @ self.dual_coef_.T
+            for rows in arrays.blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(self.support_)))
+        ]
+        return np.concatenate(parts) + self.intercept_
+
+    def decision_function(self, X):
+        """Signed values: one per row for two classes, one per row and class for more."""
+        return self._class_decisions(X)
+
+    def predict(self, X):
+        """The label of every row of X."""
+        return self._predicted_classes(X)

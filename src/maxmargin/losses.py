@@ -1,0 +1,169 @@
+"""Losses: what a decision f costs when the truth is y.
+
+For classification y is +1 or -1 and the loss is a function of the margin y f; for regression it is
+one of the residual y - f. Invariant: `slope` is d value / d f, and where the loss has a kink it is
+the subgradient of smallest size, which is zero at every kink here (0 lies between the two sides).
+
+`squared` carries the factor 1/2 (its slope is the residual itself, and with the mean over the
+points it is the loss of the lasso); the squares of the hinge and of the tube do not, as in
+LIBLINEAR. All work on numbers or arrays, and for decisions of any size: only a square can
+overflow, to inf.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+
+class Loss:
+    """value(y, f), its slope in f, and the largest second derivative: inf where there is a kink."""
+
+    name: str
+    curvature = np.inf
+
+    def value(self, y, f):
+        raise TypeError(f"{type(self).__name__} does not define its value.")
+
+    def slope(self, y, f):
+        raise TypeError(f"{type(self).__name__} has no slope to follow.")
+
+
+@dataclass(frozen=True)
+class ZeroOne(Loss):
+    """1 for a mistake, y f <= 0, and 0 otherwise: what one would like to minimise.
+
+    It has no slope: it is flat wherever it does not jump, which is why the others exist.
+    """
+
+    name = "zero_one"
+
+    def value(self, y, f):
+        return np.where(np.multiply(y, f) > 0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """max(0, 1 - y f); at the kink y f = 1 the slope is 0."""
+
+    name = "hinge"
+
+    def value(self, y, f):
+        return shortfall(y, f)
+
+    def slope(self, y, f):
+        return np.where(shortfall(y, f) > 0, -np.asarray(y, dtype=float), 0.0)
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Loss):
+    """max(0, 1 - y f)^2."""
+
+    name = "squared_hinge"
+    curvature = 2.0
+
+    @np.errstate(over="ignore")
+    def value(self, y, f):
+        return shortfall(y, f) ** 2
+
+    def slope(self, y, f):
+        return -2.0 * np.asarray(y) * shortfall(y, f)
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """log(1 + exp(-y f)), in a form that overflows for no f."""
+
+    name = "logistic"
+    curvature = 0.25
+
+    def value(self, y, f):
+        return np.logaddexp(0.0, -np.multiply(y, f))
+
+    def slope(self, y, f):
+        return -np.asarray(y) * expit(-np.multiply(y, f))
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """1/2 (y - f)^2."""
+
+    name = "squared"
+    curvature = 1.0
+
+    @np.errstate(over="ignore")
+    def value(self, y, f):
+        return 0.5 * np.subtract(y, f) ** 2
+
+    def slope(self, y, f):
+        return np.subtract(f, y)
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(Loss):
+    """max(0, |y - f| - epsilon); inside the tube and on its two edges the slope is 0."""
+
+    epsilon: float = 0.1
+    name = "epsilon_insensitive"
+
+    def value(self, y, f):
+        return np.abs(beyond_tube(y, f, self.epsilon))
+
+    def slope(self, y, f):
+        return np.sign(beyond_tube(y, f, self.epsilon))
+
+
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive(Loss):
+    """max(0, |y - f| - epsilon)^2."""
+
+    epsilon: float = 0.1
+    name = "squared_epsilon_insensitive"
+    curvature = 2.0
+
+    @np.errstate(over="ignore")
+    def value(self, y, f):
+        return beyond_tube(y, f, self.epsilon) ** 2
+
+    def slope(self, y, f):
+        return 2.0 * beyond_tube(y, f, self.epsilon)
+
+
+def shortfall(y, f):
+    """How much the margin y f falls short of 1; the slack xi."""
+    return np.maximum(0.0, 1.0 - np.multiply(y, f))
+
+
+def beyond_tube(y, f, epsilon):
+    """How far f lies above the tube around y (positive), below it (negative), or 0 inside."""
+    residual = np.subtract(f, y)
+    return np.sign(residual) * np.maximum(0.0, np.abs(residual) - epsilon)
+
+
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        ZeroOne,
+        Hinge,
+        SquaredHinge,
+        Logistic,
+        Squared,
+        EpsilonInsensitive,
+        SquaredEpsilonInsensitive,
+    )
+}
+
+
+def loss_named(name, epsilon=0.1):
+    """The loss of that name; `epsilon` is the half-width of its tube, where it has one.
+
+    Examples
+    --------
+    >>> from maxmargin.losses import loss_named
+    >>> loss_named("hinge").value([1, 1, -1], [2.0, 0.5, 3.0])
+    array([0. , 0.5, 4. ])
+    >>> loss_named("epsilon_insensitive", epsilon=0.5).slope(1.0, [0.0, 1.2, 3.0])
+    array([-1.,  0.,  1.])
+    """
+    has_tube = "epsilon" in LOSSES[name].__dataclass_fields__
+    return LOSSES[name](epsilon) if has_tube else LOSSES[name]()

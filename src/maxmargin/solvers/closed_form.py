@@ -1,0 +1,267 @@
+"""Squared losses, whose optimum is the solution of a linear system.
+
+Least squares and ridge minimise |B - A w|^2 + alpha |w|^2, where A and B are the points and the
+targets after the intercept has been solved for: centred, and each row times the root of its weight.
+Invariant: every answer is as accurate as an orthogonal factorisation would make it; what is formed
+with less care, such as A'A, is refined against A itself or given up for the singular values.
+"""
+
+import warnings
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, lsmr
+
+from maxmargin import arrays
+from maxmargin.errors import ConvergenceWarning
+from maxmargin.problems.certificate import combine
+from maxmargin.problems.linear import LinearProblem
+
+EPSILON, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+LARGEST = 10_000  # rows of a square matrix of a sparse problem: 800 MB
+MOST_WORK = 1e11  # multiplications in a factorisation of a sparse A: some seconds
+REFINEMENTS = 10
+REFINED = 1e-10  # the last correction, relative, above which a Cholesky answer is not trusted
+LSMR_LIMIT = 7  # SciPy's code for having reached maxiter
+CERTIFIED = 1e-9  # the largest relative duality gap of a ridge solution
+
+
+class Centred(LinearOperator):
+    """A = diag(root) (X - 1 mean'), of which a sparse X keeps its zeros.
+
+    A is `rows` minus a term of rank one, root shift'. Dense rows are centred once and for all and
+    have no shift; a sparse X would fill up, so its shift takes part in every product instead.
+    """
+
+    def __init__(self, X, weight, fit_intercept):
+        super().__init__(np.dtype(np.float64), X.shape)
+        self.root = np.sqrt(weight)
+        self.mean = weighted_mean(X, weight) if fit_intercept else np.zeros(X.shape[1])
+        self.is_sparse = arrays.is_sparse(X)
+        if self.is_sparse:
+            self.shift, self.rows = self.mean, X.copy()
+            self.rows.data *= np.repeat(self.root, np.diff(X.indptr))
+        else:
+            self.shift, self.rows = np.zeros(X.shape[1]), X - self.mean
+            self.rows *= self.root[:, None]
+
+    def _matmat(self, w):
+        return self.rows @ w - np.outer(self.root, self.shift @ w)
+
+    def _rmatmat(self, u):
+        return self.rows.T @ u - np.outer(self.shift, self.root @ u)
+
+    def gram(self):
+        """A'A; the shift is the mean of the rows, which makes its share a single square."""
+        gram = arrays.dense(self.rows.T @ self.rows)
+        if self.is_sparse:
+            gram -= (self.root @ self.root) * np.outer(self.shift, self.shift)
+        return gram
+
+    def outer(self):
+        """AA'."""
+        outer = arrays.dense(self.rows @ self.rows.T)
+        if self.is_sparse:
+            along = self.rows @ self.shift - 0.5 * (self.shift @ self.shift) * self.root
+            outer -= np.outer(along, self.root) + np.outer(self.root, along)
+        return outer
+
+    def panels(self, of_columns):
+        """A in dense pieces, each some of its rows; or A', each some columns of A."""
+        height, width = self.shape[::-1] if of_columns else self.shape
+        for part in arrays.blocks(height, max(4096, 4 * width)):
+            rows, columns = (slice(None), part) if of_columns else (part, slice(None))
+            piece = arrays.dense(self.rows[rows, columns])
+            piece = piece - np.outer(self.root[rows], self.shift[columns])
+            yield piece.T if of_columns else piece
+
+
+def weighted_mean(values, weight):
+    """The mean of every column.
+
+    Rounding may carry it beyond the values themselves; brought back, the mean of a constant column
+    is that constant, and centring makes the column exactly zero.
+    """
+    mean = np.asarray(weight @ values) / weight.sum()
+    lowest, highest = (arrays.dense(ends(axis=0)).ravel() for ends in (values.min, values.max))
+    return np.clip(mean, lowest, highest)
+
+
+class Spectrum:
+    """The singular values of A, from which the solution follows for every alpha at once.
+
+        A = U diag(singular) V'   gives   w(alpha) = V diag(singular / (singular^2 + alpha)) U'B
+
+    A tall A is first reduced to a triangle by QR, a piece of rows at a time; a wide one likewise
+    from the side of its columns, and its w = A'u is found through u. Neither U nor V of A is
+    ever formed.
+    """
+
+    def __init__(self, A, B):
+        n, d = A.shape
+        if d <= n:
+            triangle = _triangle(A.panels(of_columns=False), B)
+            left, self.singular, right = linalg.svd(triangle[:d, :d], full_matrices=False)
+            self._projected = left.T @ triangle[:d, d:]
+            self._lift = lambda scaled: (right.T @ (self.singular[:, None] * scaled), None)
+        else:
+            _, self.singular, right = linalg.svd(_triangle(A.panels(of_columns=True)))
+            self._projected = right @ B
+            self._lift = lambda scaled: (A.T @ (right.T @ scaled), right.T @ scaled)
+        # What is below the rounding errors of the largest is no direction of the data.
+        self._counts = self.singular > max(n, d) * EPSILON * np.max(self.singular)
+        self.rank = int(np.sum(self._counts))
+
+    def weights(self, alpha):
+        """w for one alpha, or one per column of B; of smallest norm where alpha is 0."""
+        return self.solution(alpha)[0]
+
+    def solution(self, alpha):
+        """w, and for a wide A the u with w = A'u; None for a tall one."""
+        singular = np.where(self._counts, self.singular, 1.0)[:, None]
+        # 1 / (singular^2 + alpha), without the square
+        scaled = self._projected / singular / (singular + np.asarray(alpha) / singular)
+        return self._lift(np.where(self._counts[:, None], scaled, 0.0))
+
+
+def _triangle(panels, targets=None):
+    """R of the QR factorisation of all panels on top of each other, the targets beside them."""
+    R, start = None, 0
+    for panel in panels:
+        if targets is not None:
+            stop = start + len(panel)
+            panel, start = np.hstack([panel, targets[start:stop]]), stop
+        R = np.linalg.qr(panel if R is None else np.vstack([R, panel]), mode="r")
+    return R
+
+
+def least_squares(A, B):
+    """The w of smallest norm among those with the smallest |B - A w|, and A's spectrum.
+
+    A sparse A whose factorisation would take too long is solved by LSMR, without a spectrum. Its
+    limit, from zero, is the same solution; the normal equations would be faster and half as exact.
+    """
+    if _is_heavy(A):
+        return iterated(A, B, np.zeros(B.shape[1])), None
+    spectrum = Spectrum(A, B)
+    return spectrum.weights(0.0), spectrum
+
+
+def ridge(A, B, alphas, solver="auto"):
+    """The w that minimises |B - A w|^2 + alpha |w|^2 for each column of B and its alpha.
+
+    Returns w, the u with w = A'u and the rank of A, the last two None unless found on the way.
+    """
+    solver = _fitting(A, alphas) if solver == "auto" else solver
+    if solver in ("primal", "dual"):
+        try:
+            return *_by_cholesky(A, B, alphas, solver == "dual"), None
+        except linalg.LinAlgError:
+            solver = "lsmr" if _is_heavy(A) else "svd"
+    if solver == "lsmr":
+        return iterated(A, B, alphas), None, None
+    spectrum = Spectrum(A, B)
+    return *spectrum.solution(alphas), spectrum.rank
+
+
+def ridge_path(A, B, alphas):
+    """w for every alpha, from one factorisation where A allows it; shape (alphas, d, targets)."""
+    if _is_heavy(A):
+        return np.array([iterated(A, B, np.full(B.shape[1], alpha)) for alpha in alphas]), None
+    spectrum = Spectrum(A, B)
+    return np.array([spectrum.weights(alpha) for alpha in alphas]), spectrum.rank
+
+
+def _fitting(A, alphas):
+    """The cheapest way that is exact enough."""
+    if A.is_sparse and min(A.shape) > LARGEST:
+        return "lsmr"
+    if np.min(alphas) <= 0 or np.ptp(alphas) > 0:
+        return "lsmr" if _is_heavy(A) else "svd"
+    return "primal" if A.shape[1] <= A.shape[0] else "dual"
+
+
+def _is_heavy(A):
+    return A.is_sparse and float(np.prod(A.shape)) * min(A.shape) > MOST_WORK
+
+
+def _by_cholesky(A, B, alphas, dual):
+    """(A'A + alpha I) w = A'B, or with u of length n, (AA' + alpha I) u = B and w = A'u."""
+    matrix = A.outer() if dual else A.gram()
+    diagonal = np.diagonal(matrix).copy()
+    w, u = np.empty((A.shape[1], B.shape[1])), np.empty_like(B)
+    for alpha in np.unique(alphas):
+        columns = np.flatnonzero(alphas == alpha)
+        np.fill_diagonal(matrix, diagonal + alpha)
+        factor = linalg.cho_factor(matrix)
+        w[:, columns], u[:, columns] = _refined(A, B[:, columns], alpha, factor, dual)
+    return w, (u if dual else None)
+
+
+def _refined(A, B, alpha, factor, dual):
+    """Solve, and correct the answer by what is left of the equation, computed from A itself."""
+    w, u, last = np.zeros((A.shape[1], B.shape[1])), np.zeros_like(B), np.inf
+    for _ in range(REFINEMENTS):
+        if dual:
+            share = linalg.cho_solve(factor, B - A @ w - alpha * u)
+            u, step = u + share, A.T @ share
+        else:
+            step = linalg.cho_solve(factor, A.T @ (B - A @ w) - alpha * w)
+        w = w + step
+        size = _largest_share(step, w)
+        if size <= EPSILON or not size <= 0.5 * last:
+            break
+        last = size
+    # A long u may lead to a short w = A'u, but not with all its digits.
+    length = np.sqrt(np.sum(arrays.squared_norms(A.rows)))
+    lost = EPSILON * length * _largest_share(u, w)
+    if not max(min(size, last), lost) <= REFINED:
+        raise linalg.LinAlgError("too ill-conditioned for a Cholesky factorisation")
+    return w, u
+
+
+def _largest_share(part, whole):
+    """The largest length of a column of `part` over that of its column of `whole`."""
+    lengths = np.maximum(column_norms(whole), TINY)
+    return float(np.max(column_norms(part) / lengths))
+
+
+def column_norms(values):
+    return np.linalg.norm(values, axis=0)
+
+
+def iterated(A, B, alphas):
+    """LSMR, as far as rounding lets it go, with a warning where that takes too long."""
+    most = 10 * max(1000, min(A.shape))
+    options = {"atol": 1e-14, "btol": 1e-14, "conlim": 0, "maxiter": most}
+    w = np.empty((A.shape[1], B.shape[1]))
+    for k, alpha in enumerate(alphas):
+        w[:, k], stopped, *_ = lsmr(A, B[:, k], damp=np.sqrt(alpha), **options)
+        if stopped == LSMR_LIMIT:
+            slope = float(np.linalg.norm(A.T @ (B[:, k] - A @ w[:, k]) - alpha * w[:, k]))
+            warnings.warn(
+                f"LSMR stopped after {most} iterations; of the gradient {slope:.1e} is left. "
+                "Scale the features, or use a larger alpha.",
+                ConvergenceWarning,
+                stacklevel=5,  # the caller of fit
+            )
+    return w
+
+
+def certify_ridge(A, B, w, u, alphas):
+    """The duality gap of 1/2 |w|^2 + 1/(2 alpha) |B - A w|^2; None where an alpha is 0.
+
+    It is a linear machine with a squared loss and no tube, and nothing bounds its dual point u.
+    That is the residuals over alpha, but where the fit is close and alpha small they have few
+    digits, so a u that the solver has found serves better.
+    """
+    if np.min(alphas) <= 0:
+        return None
+    u = (B - A @ w) / alphas if u is None else u
+    unbounded, zeros = np.full(len(B), np.inf), np.zeros(len(B))
+    proofs = []
+    for k, alpha in enumerate(alphas):
+        damping = np.full(len(B), alpha)
+        problem = LinearProblem(A, 0.0, B[:, k], zeros, -unbounded, unbounded, damping)
+        proofs.append(problem.certify(np.append(w[:, k], 0.0), u[:, k], CERTIFIED))
+    return combine(proofs)

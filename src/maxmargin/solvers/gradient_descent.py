@@ -1,0 +1,245 @@
+"""Gradient descent, full batch, in mini-batches or one point at a time, on loss + penalty.
+
+    F(w, b) = sum_i s_i loss(y_i, w.x_i + b) / sum_i s_i + alpha penalty(w)
+
+A step follows the gradient of the loss over the rows B it looks at, each row counted by its cost
+c_i = n s_i / sum s, whose mean is one:
+
+    w <- w - eta_t (sum_B c_i slope_i x_i / |B| + alpha gradient of the penalty)
+    b <- b - eta_t  sum_B c_i slope_i / |B|.
+
+With B all rows this is the gradient itself; with fewer it is right on average. The step size is
+eta0 ("constant"), eta0 / t ("inverse") or 1 / (alpha t) ("pegasos"; Shalev-Shwartz and others,
+2007), t counting the steps. For the hinge loss duality says that |w|^2 <= 1 / alpha at the optimum,
+and Pegasos steps back into that ball.
+
+With `averages`, the model is the mean of the iterates, in which iterate t counts about as t^3: the
+early ones, far from the optimum, are soon forgotten, and the noise of the late ones cancels.
+
+The loop over the rows is in `compiled/descent.py`; here are the epochs, the trace, and the end.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from maxmargin import arrays
+from maxmargin.compiled import descent
+from maxmargin.solvers.dual_descent import storage
+
+TRACE = np.dtype(
+    [
+        ("problem", np.int64),
+        ("epoch", np.int64),
+        ("objective", np.float64),
+        ("loss", np.float64),
+        ("validation", np.float64),
+        ("movement", np.float64),
+        ("eta", np.float64),
+        ("seconds", np.float64),
+    ]
+)
+POWER_STEPS = 50  # at most, until the eigenvalue rises by no more than
+POWER_TOL = 1e-3
+
+
+@dataclass(frozen=True)
+class Objective:
+    """F on one set of rows; `share` are the weights of the rows, which sum to one."""
+
+    X: object
+    y: np.ndarray
+    share: np.ndarray
+    loss: object
+    penalty: object
+    alpha: float
+
+    @property
+    def n(self):
+        return len(self.y)
+
+    @property
+    def curvature_of_penalty(self):
+        return float(self.alpha) if self.penalty.name == "l2" else 0.0
+
+    def mean_loss(self, w):
+        """The weighted mean of the loss; the last entry of w is b."""
+        return float(self.share @ self.loss.value(self.y, self.X @ w[:-1] + w[-1]))
+
+    def price(self, w):
+        """alpha times the penalty, which b does not pay."""
+        return self.alpha * self.penalty.value(w[:-1])
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Where descent stands: w (b is its last entry), the mean of all w, steps and epochs made."""
+
+    w: np.ndarray
+    mean: np.ndarray
+    t: int = 0
+    n_epochs: int = 0
+
+    @classmethod
+    def zero(cls, n_features):
+        return cls(np.zeros(n_features + 1), np.zeros(n_features + 1))
+
+
+@dataclass
+class Patience:
+    """Whether a figure has stopped falling: not by a share `tol` in any of the last epochs."""
+
+    tol: float
+    epochs: int
+    best: float = np.inf
+    waited: int = 0
+
+    def is_exhausted(self, figure):
+        self.waited = 0 if figure < (1.0 - self.tol) * self.best else self.waited + 1
+        self.best = min(self.best, figure)
+        return self.waited >= self.epochs
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """The method and its settings; `batch_size` None is all rows, `eta0` "auto" a safe step."""
+
+    schedule: str
+    eta0: float | str
+    batch_size: int | None
+    max_iter: int
+    tol: float
+    n_iter_no_change: int
+    fit_intercept: bool
+    averages: bool
+    shuffle: bool
+    seed: int
+
+    def solve(self, objective, start, validation=None):
+        """Epochs from `start` on; returns the iterate, the trace and whether it converged.
+
+        It has converged when an epoch moves the model by at most a share `tol` of its length, or
+        when the objective has not fallen by such a share for some epochs. With a `validation`
+        objective the loss on that decides instead, and the best iterate is handed back.
+        """
+        began, trace, converged = perf_counter(), [], False
+        epoch = self._compiled_epoch(objective)
+        at_zero = objective.mean_loss(np.zeros(len(start.w)))
+        patience = Patience(self.tol, self.n_iter_no_change)
+        iterate = best = start
+        for _ in range(self.max_iter):
+            before = self.model(iterate)
+            iterate, eta = epoch(iterate)
+            w = self.model(iterate)
+            figures = self._figures(objective, validation, w, before)
+            trace.append((0, iterate.n_epochs, *figures, eta, perf_counter() - began))
+            value, _, held_out, movement = figures
+            if validation is None:
+                still = movement <= self.tol * _length(w)
+                # Who is worse than w = 0 has not arrived anywhere, however steady.
+                level = patience.is_exhausted(value) and value <= at_zero
+                converged = self.tol > 0 and (still or level)
+            else:
+                converged = patience.is_exhausted(held_out)
+                best = iterate if held_out <= patience.best else best
+            if converged:
+                break
+        return (iterate if validation is None else best), np.array(trace, dtype=TRACE), converged
+
+    def model(self, iterate):
+        return iterate.mean if self.averages else iterate.w
+
+    def _figures(self, objective, validation, w, before):
+        """The objective, its loss, the loss held out and the movement; NaN has diverged."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss = objective.mean_loss(w)
+            value = loss + objective.price(w)
+            movement = _length(w - before)
+            held_out = np.nan if validation is None else validation.mean_loss(w)
+        if not np.isfinite(value + movement):
+            raise FloatingPointError("gradient descent left the range of numbers")
+        return value, loss, held_out, movement
+
+    def _compiled_epoch(self, objective):
+        """The function that makes one epoch: from an iterate to the next, and its last step."""
+        n, cost = objective.n, objective.n * objective.share
+        batch_size = n if self.batch_size is None else min(self.batch_size, n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = arrays.squared_norms(objective.X)
+            steps = self._steps(objective, lengths, batch_size)
+        data = (*storage(objective.X), objective.y, cost, lengths)
+        settings = {
+            "batch_size": batch_size,
+            "loss": descent.LOSSES.index(objective.loss.name),
+            "epsilon": float(getattr(objective.loss, "epsilon", 0.0)),
+            "l1": float(objective.alpha) if objective.penalty.name == "l1" else 0.0,
+            "l2": objective.curvature_of_penalty,
+            "fit_intercept": self.fit_intercept,
+            "averages": self.averages,
+            **steps,
+        }
+
+        def epoch(iterate):
+            order = np.arange(n)
+            if self.shuffle and batch_size < n:
+                order = np.random.default_rng([self.seed, iterate.n_epochs]).permutation(n)
+            w, mean = iterate.w.copy(), iterate.mean.copy()
+            t, eta = descent.epoch(*data, order, t=iterate.t, w=w, mean=mean, **settings)
+            mean = mean if self.averages else w.copy()
+            return Iterate(w, mean, t, iterate.n_epochs + 1), eta
+
+        return epoch
+
+    def _steps(self, objective, squared_lengths, batch_size):
+        """How long the steps are, and the radius of the ball that w stays in."""
+        if self.schedule == "pegasos":
+            in_ball = objective.loss.name == "hinge"
+            radius = float(1.0 / np.sqrt(objective.alpha)) if in_ball else np.inf
+            return {"eta0": 1.0 / float(objective.alpha), "decays": True, "radius": radius}
+        eta0 = self.eta0
+        if eta0 == "auto":
+            eta0 = safe_step(objective, squared_lengths, batch_size, self.fit_intercept)
+        return {"eta0": float(eta0), "decays": self.schedule == "inverse", "radius": np.inf}
+
+
+def _length(w):
+    """|w| + |b|."""
+    return float(np.linalg.norm(w[:-1])) + abs(float(w[-1]))
+
+
+def safe_step(objective, squared_lengths, batch_size, fit_intercept):
+    """1 / L, where L bounds the curvature of what one step looks at: descent cannot diverge.
+
+    The curvature of all rows is that of the loss times the largest eigenvalue of their weighted
+    X'X; of fewer rows, at most that times the longest row. A loss with a kink has no bound; taking
+    its curvature as 1, a step changes the decisions by about 1 at most.
+    """
+    bend = objective.loss.curvature if np.isfinite(objective.loss.curvature) else 1.0
+    if batch_size == objective.n:
+        size = largest_eigenvalue(objective.X, objective.share, fit_intercept)
+    else:
+        cost = objective.n * objective.share
+        size = float(np.max(cost * (squared_lengths + float(fit_intercept))))
+    curvature = bend * size + objective.curvature_of_penalty
+    if not np.isfinite(curvature):
+        raise FloatingPointError("the squares of the features leave the range of numbers")
+    return 1.0 / curvature if curvature > 0 else 1.0
+
+
+def largest_eigenvalue(X, share, fit_intercept):
+    """Of X' diag(share) X with a constant column, by the power method.
+
+    The estimate comes from below, and a step of 1 / L is safe as long as it is above half.
+    """
+    constant = float(fit_intercept)
+    vector = np.random.default_rng(0).standard_normal(X.shape[1] + 1)
+    value = 0.0
+    for _ in range(POWER_STEPS):
+        vector /= max(float(np.linalg.norm(vector)), np.finfo(float).tiny)
+        products = share * (X @ vector[:-1] + constant * vector[-1])
+        vector = np.append(X.T @ products, constant * products.sum())
+        before, value = value, float(np.linalg.norm(vector))
+        if value <= (1.0 + POWER_TOL) * before:
+            break
+    return value

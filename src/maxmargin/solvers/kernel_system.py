@@ -1,0 +1,180 @@
+"""Kernel ridge: (K + alpha I) c = y, by a factorisation of K or, where K does not fit, without K.
+
+Invariant: a singular system gets the answer of smallest norm and its rank is told, never an error.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from maxmargin import arrays
+from maxmargin.solvers.closed_form import EPSILON, column_norms
+
+MOST_PIVOTS = 500  # of K, in the preconditioner
+
+
+@dataclass(frozen=True)
+class KernelSystem:
+    """K + alpha I over weighted points: K_ij = root_i k(x_i, x_j) root_j, formed when needed."""
+
+    kernel: object
+    X: object
+    root: np.ndarray
+    engine: object
+
+    @property
+    def n(self):
+        return len(self.root)
+
+    def matrix(self):
+        K = self.engine.kernel_matrix(self.kernel, self.X, np.float64, 0).block(np.arange(self.n))
+        K *= self.root[:, None]
+        K *= self.root
+        return K
+
+    def product(self, coef):
+        """K times the coefficients, in tiles that are never kept."""
+        return self._expand(np.arange(self.n), self.root[:, None] * coef)
+
+    def column(self, i):
+        return self._expand(np.array([i]), self.root[i : i + 1, None])[:, 0]
+
+    def diagonal(self):
+        return self.kernel.diagonal(self.X) * self.root**2
+
+    def _expand(self, rows, coef):
+        is_gram = self.kernel.takes == "gram"
+        Z = np.empty((len(rows), 0)) if is_gram else arrays.take(self.X, rows)
+        return self.root[:, None] * self.engine.expand(self.kernel, self.X, Z, coef, rows)
+
+
+def solve_kernel_in_place(K, B, alphas):
+    """The c with (K + alpha I) c = B, a column and an alpha each; and the smallest rank met.
+
+    K is overwritten. LAPACK needs one of its triangles and the diagonal; the other triangle is left
+    alone and makes the matrix whole again for the next attempt.
+    """
+    coef, rank, diagonal = np.empty_like(B), len(K), np.diagonal(K).copy()
+    for alpha in np.unique(alphas):
+        columns = np.flatnonzero(alphas == alpha)
+        _mirror(K, diagonal + alpha)
+        try:
+            coef[:, columns] = _by_cholesky_in_place(K, B[:, columns])
+        except linalg.LinAlgError:
+            _mirror(K, diagonal + alpha)
+            coef[:, columns], found = _by_eigenvalues_in_place(K, B[:, columns])
+            rank = min(rank, found)
+    return coef, rank
+
+
+def _by_cholesky_in_place(K, B):
+    n = len(K)
+    size = max(float(np.max(np.abs(K[rows]).sum(axis=1))) for rows in arrays.blocks(n, 512))
+    # K.T is K, in the order in which LAPACK need not copy it.
+    factor = linalg.cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
+    inverse_condition, _ = linalg.lapack.dpocon(factor[0], size, uplo="L")
+    if inverse_condition <= n * EPSILON:
+        raise linalg.LinAlgError("the matrix is singular within rounding")
+    return linalg.cho_solve(factor, B, check_finite=False)
+
+
+def _mirror(K, diagonal):
+    """Make a symmetric matrix whole again from its strict lower triangle and its diagonal."""
+    for rows in arrays.blocks(len(K), 512):
+        below = np.tril(K[rows, rows], -1)
+        K[rows, rows] = below + below.T
+        K[rows, rows.stop :] = K[rows.stop :, rows].T
+    np.fill_diagonal(K, diagonal)
+
+
+def _by_eigenvalues_in_place(K, B):
+    """The c of smallest norm among those with the smallest |B - K c|, and the rank of K."""
+    values, vectors = linalg.eigh(K.T, overwrite_a=True, check_finite=False)
+    counts = np.abs(values) > len(K) * EPSILON * np.max(np.abs(values))
+    vectors, values = vectors[:, counts], values[counts, None]
+    return vectors @ ((vectors.T @ B) / values), int(np.sum(counts))
+
+
+def solve_kernel_by_gradients(system, B, alphas, tol, max_iter, memory):
+    """The c with (K + alpha I) c = B by conjugate gradients, their number, and |rest| / |B|."""
+
+    def product(coef):
+        return system.product(coef) + alphas * coef
+
+    precondition = preconditioner(system, alphas, memory)
+    size = np.where(np.any(B, axis=0), column_norms(B), 1.0)
+    coef, rest, n_iter = np.zeros_like(B), B, 0
+    left = np.max(column_norms(rest) / size)
+    while left > tol and n_iter < max_iter:
+        step, made = _conjugate_gradients(
+            product, rest, precondition, tol * size, max_iter - n_iter
+        )
+        coef, n_iter, before = coef + step, n_iter + made, left
+        rest = B - product(coef)  # the recurrence's own has drifted: begin again from here
+        left = np.max(column_norms(rest) / size)
+        if not left < 0.5 * before:
+            break
+    return coef, max(n_iter, 1), float(left)
+
+
+def _conjugate_gradients(product, B, precondition, goal, max_iter):
+    """All columns in step, so that they share each product with K."""
+    coef, rest, n_iter = np.zeros_like(B), B.copy(), 0
+    direction = scaled = precondition(rest)
+    slope = np.sum(rest * scaled, axis=0)
+    while n_iter < max_iter:
+        n_iter += 1
+        along = product(direction)
+        curvature = np.sum(direction * along, axis=0)
+        # A finished column has no direction left; in an indefinite matrix there may be no minimum.
+        step = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature > 0)
+        coef += step * direction
+        rest -= step * along
+        if np.all(column_norms(rest) <= goal) or not np.any(step):
+            break
+        scaled = precondition(rest)
+        before, slope = slope, np.sum(rest * scaled, axis=0)
+        turn = np.divide(slope, before, out=np.zeros_like(slope), where=before > 0)
+        direction = scaled + turn * direction
+    return coef, n_iter
+
+
+def preconditioner(system, alphas, memory):
+    """v -> (LL' + alpha I)^-1 v, where LL' is a partial Cholesky factorisation of K.
+
+    It takes the few large eigenvalues of K out of the way, on which gradients would dwell. With
+    L'L = V diag(e) V' the inverse is (v - LV diag(1 / (e + alpha)) V'L'v) / alpha. (The rows of
+    `factors` are the columns of L.)
+    """
+    diagonal = system.diagonal()
+    size = int(min(system.n, MOST_PIVOTS, max(1, memory // (8 * system.n))))
+    factors = partial_cholesky(system.column, diagonal, size, float(np.min(alphas)))
+    shifts = np.maximum(alphas, EPSILON * float(np.sum(np.abs(diagonal))))
+    shifts[shifts == 0] = 1.0
+    if not len(factors):  # K is nothing beside alpha
+        return lambda v: v / shifts
+    eigenvalues, vectors = linalg.eigh(factors @ factors.T)
+    eigenvalues, basis = np.maximum(eigenvalues, 0.0)[:, None], vectors.T @ factors
+
+    def apply(v):
+        return (v - basis.T @ ((basis @ v) / (eigenvalues + shifts))) / shifts
+
+    return apply
+
+
+def partial_cholesky(column, diagonal, size, enough):
+    """Rows l_1, l_2, ... with K ~ sum l l', each for the point that is explained least so far.
+
+    It ends early when what is left of the trace is below `enough`.
+    """
+    left = diagonal.astype(np.float64)
+    factors = np.empty((size, len(left)))
+    for k in range(size):
+        i = int(np.argmax(left))
+        if left[i] <= EPSILON * diagonal[i] or np.sum(left) <= enough:
+            return factors[:k]
+        factors[k] = (column(i) - factors[:k, i] @ factors[:k]) / np.sqrt(left[i])
+        left -= factors[k] ** 2
+        left[i] = 0.0
+    return factors
