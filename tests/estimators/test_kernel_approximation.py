@@ -76,7 +76,7 @@ def test_sine_and_cosine_have_length_one(kernel):
         (RBF(sigma=2.0), stats.norm(scale=0.5)),
         (Laplacian(0.3), stats.cauchy(scale=0.3)),
     ],
-    ids=str,
+    ids=["gamma", "sigma", "laplacian"],
 )
 def test_frequencies_follow_the_spectral_density(kernel, density):
     fitted = RandomFourierFeatures(kernel, n_components=5000).fit(np.zeros((2, 3)))
