@@ -11,7 +11,7 @@ from maxmargin import kernels
 from maxmargin.errors import ConvergenceWarning, KernelError, MercerWarning, RankWarning
 from maxmargin.estimators.kernel_ridge import KernelRidge
 from maxmargin.estimators.linear import Ridge
-from maxmargin.solvers import closed_form
+from maxmargin.solvers import kernel_system
 
 NAMED = [
     {"kernel": "linear"},
@@ -116,7 +116,7 @@ def test_the_memory_limit_decides_between_the_two(monkeypatch):
     X, y = random_data(400)  # K has 1.22 MB
     calls = []
     monkeypatch.setattr(
-        closed_form.KernelSystem,
+        kernel_system.KernelSystem,
         "matrix",
         lambda system: calls.append(1) or kernels.RBF(0.25)(system.X),
     )
@@ -267,6 +267,6 @@ def test_errors_say_what_was_expected_and_leave_the_model_alone(options, words):
 def test_partial_cholesky_stops_when_the_matrix_is_explained():
     X, _ = random_data(50, 3)
     K = X @ X.T
-    L = closed_form.partial_cholesky(lambda i: K[:, i], np.diagonal(K), 50, 1e-12)
+    L = kernel_system.partial_cholesky(lambda i: K[:, i], np.diagonal(K), 50, 1e-12)
     assert len(L) == 3
     np.testing.assert_allclose(L.T @ L, K, atol=1e-12)
