@@ -1,0 +1,76 @@
+"""The documentation is true: its code runs, its links lead somewhere, its pictures are its own."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+THEORY = sorted((ROOT / "docs" / "theory").glob("*.md"))
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+LINK = re.compile(r"!?\[([^\]]*)\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+def local_links(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return [(words, target) for words, target in LINK.findall(text) if "://" not in target]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=name_of)
+def test_links_lead_to_files(page):
+    for _, target in local_links(page):
+        assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_names_linked_to_a_source_file_are_defined_there(page):
+    """A link such as [`certify`](../src/maxmargin/problems/certificate.py) names what is in it."""
+    for words, target in local_links(page):
+        if target.endswith(".py") and words.startswith("`"):
+            source = (page.parent / target).read_text(encoding="utf-8")
+            name = words.strip("`").split(".")[-1].split("(")[0]
+            defined = rf"(?m)^\s*(def|class) {name}\b|^{name}\b.*=|^\s+{name}:"
+            assert re.search(defined, source), f"{page.name}: {name} in {target}"
+
+
+@pytest.mark.parametrize("page", THEORY, ids=name_of)
+def test_code_runs_and_draws_the_page_s_picture(page, tmp_path, monkeypatch):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    namespace = {}
+    try:
+        for block in CODE.findall(text):
+            exec(compile(block, page.name, "exec"), namespace)
+    finally:
+        pyplot.close("all")
+    shown = {Path(target).name for _, target in local_links(page) if target.endswith(".png")}
+    drawn = {path.name for path in tmp_path.glob("*.png")}
+    assert shown == drawn != set(), f"{page.name} shows {shown} and draws {drawn}"
+
+
+def test_the_pages_promised_are_there():
+    promised = {
+        "perceptron", "losses_and_descent", "margins", "duality_and_kkt", "soft_margin",
+        "kernels_and_mercer", "smo_step_by_step", "random_features",
+        "regression_and_regularisation", "bias_and_variance",
+    }  # fmt: skip
+    assert {page.stem for page in THEORY} >= promised
+
+
+def test_every_test_named_in_the_coverage_table_exists():
+    text = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
+    assert len(named) > 60
+    for file, test in named:
+        source = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        assert re.search(rf"(?m)^def {test}\(", source), f"{file}::{test}"
