@@ -25,6 +25,7 @@ def binary():
 def path(request, monkeypatch):
     """Both ways through the solver, on problems small enough for the oracle."""
     if request.param == "blocks":
+        monkeypatch.setattr(smo, "TIGHT", 0)
         monkeypatch.setattr(smo, "WHOLE", 0)
         monkeypatch.setattr(smo, "SMALLEST_BLOCK", 16)
     return request.param

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
     "ConvergenceWarning",
+    "FileError",
     "KernelError",
     "MercerWarning",
     "NoFeatureMapError",
@@ -37,3 +38,8 @@ class MercerWarning(UserWarning):
 
 class RankWarning(UserWarning):
     """Least squares without a unique answer: the one of smallest norm was taken."""
+
+
+class FileError(ValueError):
+    """A file is not what it should be, or cannot hold what it is given: `path: reason`, or
+    `path:line:column: reason` for text."""

@@ -59,6 +59,7 @@ def test_calibrated():
 def test_folds_by_blocks_are_those_of_the_whole(monkeypatch):
     X, y, X_new, _ = split(2)
     expected = SVC(probability=True).fit(X, y).predict_proba(X_new)
+    monkeypatch.setattr(smo, "TIGHT", 0)
     monkeypatch.setattr(smo, "WHOLE", 0)
     monkeypatch.setattr(smo, "SMALLEST_BLOCK", 32)
     found = SVC(probability=True).fit(X, y).predict_proba(X_new)

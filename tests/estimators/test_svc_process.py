@@ -202,7 +202,7 @@ def test_the_loops_run_as_plain_python_and_with_bounds_checked(variable, tmp_pat
     X = rng.standard_normal((60, 3))
     y = (X[:, 0] + 0.5 * rng.standard_normal(60) > 0).astype(int)
     for whole in (2048, 0):
-        smo.WHOLE, smo.SMALLEST_BLOCK = whole, 16
+        smo.TIGHT, smo.WHOLE, smo.SMALLEST_BLOCK = whole, whole, 16
         print(SVC(tol=1e-6).fit(X, y).certificate_.optimal, SVR().fit(X, X[:, 0]).converged_)
     """
     environment = {**os.environ, variable: "1", "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -6,6 +6,6 @@ _CLASSES = {"cpu": "CPUEngine"}
 NAMES = tuple(_CLASSES)
 
 
-def engine_named(name):
+def engine_named(name, **options):
     """A new engine; loads what it needs, which `import maxmargin` does not."""
-    return getattr(import_module(f"{__name__}.{name}"), _CLASSES[name])()
+    return getattr(import_module(f"{__name__}.{name}"), _CLASSES[name])(**options)

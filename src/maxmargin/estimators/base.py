@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from maxmargin import arrays
 from maxmargin.engines import engine_named
+from maxmargin.engines.threads import workers
 from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError
 from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of, rows_of
 from maxmargin.estimators.progress import ProgressLine
@@ -28,6 +29,7 @@ from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget, Solution, Solver, expansion_of
 from maxmargin.solvers.trace import LIMIT, Trace
 
+SMALLEST_BESIDE, LARGEST_BESIDE = 300, 8192  # points of machines that are solved side by side
 DEFAULT_MAX_ITER = 10_000_000  # LIBSVM's: this, or 100 per point if that is more
 
 
@@ -212,22 +214,54 @@ class BaseSVM(BaseEstimator):
             del self.trace_  # of an earlier fit
 
     def _solve(self, machines, targets, budget):
-        outcomes = []
-        with self._new_engine() as engine:
-            for position, machine in enumerate(machines):
-                share = budget.share(position, len(machines))
-                start = self._start(machine, targets) if self.warm_start else None
-                outcomes.append(self._solve_one(machine, engine, share, start))
-                interrupted = outcomes[-1].solution.stopped == "interrupted"
-                if interrupted and len(outcomes) < len(machines):
-                    raise KeyboardInterrupt  # the others have no solution: nothing to keep
+        """Solve one machine after the other or, where they are many and small, side by side."""
+        n = len(machines)
+        shares = [None] * n
+        outcomes = [None] * n
+
+        def solve(position, engine, memory):
+            machine, share = machines[position], budget.share(position, n)
+            shares[position] = share
+            start = self._start(machine, targets) if self.warm_start else None
+            outcomes[position] = self._solve_one(machine, engine, share, start, memory)
+            if outcomes[position].solution.stopped == "interrupted" and None in outcomes:
+                raise KeyboardInterrupt  # the others have no solution: nothing to keep
+
+        def solve_beside_others(position):
+            try:
+                with self._new_engine(n_threads=1) as engine:
+                    solve(position, engine, self.cache_size / pool.n_threads)
+            except BaseException:
+                for share in filter(None, shares):
+                    share.end_now()
+                raise
+
+        if self._are_many_and_small(machines, budget):
+            with workers() as pool:
+                pool.map(solve_beside_others, range(n))
+        else:
+            with self._new_engine() as engine:
+                for position in range(n):
+                    solve(position, engine, self.cache_size)
         return outcomes
 
-    def _solve_one(self, machine, engine, budget, start):
+    def _are_many_and_small(self, machines, budget):
+        """Whether threads do more for whole machines than for the tiles of one.
+
+        What listens to progress wants it in order, and a shared source of random numbers too.
+        """
+        if budget.callbacks or budget.trace is not None or len(machines) < 3:
+            return False
+        if isinstance(getattr(self, "random_state", None), np.random.RandomState):
+            return False
+        sizes = [len(machine.rows) for machine in machines]
+        return min(sizes) >= SMALLEST_BESIDE and max(sizes) <= LARGEST_BESIDE
+
+    def _solve_one(self, machine, engine, budget, start, memory):
         problem = machine.build()
         if self.max_iter == -1:
             budget.max_iter = max(DEFAULT_MAX_ITER, 100 * problem.n)
-        solver = self._new_solver()
+        solver = self._new_solver(memory)
         start = None if start is None else problem.start_from(start)
         solution = machine.solve(solver, problem, engine, budget, start)
         original, problem = problem, problem.scaled(solution.scale)
@@ -257,17 +291,17 @@ class BaseSVM(BaseEstimator):
             trace = Trace(LIMIT if self.trace is True else self.trace)
         return Budget(self.max_iter, self.max_time, callbacks, trace=trace)
 
-    def _new_solver(self):
-        """The solver by its name, or the one given, with this estimator's tolerance and memory."""
+    def _new_solver(self, memory):
+        """The solver by its name, or the one given, with this estimator's tolerance."""
         solver = self.solver if isinstance(self.solver, Solver) else solver_named(self.solver)()
-        limits = {"tol": self.tol, "cache_bytes": int(self.cache_size * 2**20)}
+        limits = {"tol": self.tol, "cache_bytes": int(memory * 2**20)}
         random_state = getattr(self, "random_state", None)
         if hasattr(solver, "seed") and random_state is not None:
             limits["seed"] = seed_of(random_state)
         return replace(solver, **limits)
 
-    def _new_engine(self):
-        return engine_named("cpu" if self.engine == "auto" else self.engine)
+    def _new_engine(self, **options):
+        return engine_named("cpu" if self.engine == "auto" else self.engine, **options)
 
     def _keep_support(self, X, support, coef):
         """`coef` has a row per function and a column per training row."""

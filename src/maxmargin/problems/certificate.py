@@ -226,7 +226,7 @@ def _imbalance(problem, coef):
 
 
 def _positive_max(values):
-    return float(np.max(values, initial=0.0))
+    return float(np.max(values, initial=0.0)) + 0.0  # no minus zero
 
 
 def _expansion(problem, coef):

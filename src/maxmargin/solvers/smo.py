@@ -10,7 +10,8 @@ which is not. So it works on a block of a thousand variables or more at once:
 until no pair violates the optimality conditions by more than tol. Rows are computed in float32
 and the gradient is kept in float64. At the end the gradient is computed anew from the data, in
 float64; if the violation then exceeds tol the work goes on from there with rows in float64.
-A problem small enough to hold its whole kernel matrix is one block and never leaves `solve`.
+A problem of few points is one block and never leaves `solve`; the smallest are solved in float64
+from the start, and far beyond tol.
 
 Every call into compiled code returns within about a tenth of a second, which is what makes Ctrl-C,
 time limits and progress possible.
@@ -33,7 +34,8 @@ from maxmargin.solvers.base import (
     row_bytes,
 )
 
-WHOLE = 2048  # up to this many points, the whole problem is one block
+TIGHT = 512  # up to this many points, the problem is one block in float64
+WHOLE = 2048  # and up to this many one block in float32
 SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
 INNER_TOL = 0.1  # solve a block to this share of the violation it began with
 SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
@@ -43,7 +45,8 @@ NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain ma
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
 PATIENCE = 3  # rounds without gain before the solver gives up
 TIGHT_TOL = 1e-10  # where small problems go on to after tol,
-TIGHT_WORK = 4_000_000  # for as many steps times variables, or as many steps as tol took
+TIGHT_WORK = 400_000_000  # for as many steps times squared variables, or the steps tol took,
+TIGHT_STEPS = 200_000  # but no more than these
 FREE = 0.5 * compiled.FORBIDDEN
 
 
@@ -92,12 +95,12 @@ class SMO(Solver):
 
         `expansion` is f = Kc at the start, where that is known.
         """
-        fits_whole = problem.n <= WHOLE and 8 * problem.n**2 <= self.cache_bytes
-        if fits_whole:
+        tight = problem.n <= TIGHT and 8 * problem.n**2 <= self.cache_bytes
+        if tight:
             expansion = np.zeros(problem.n)  # computed when the matrix is there
         run = _Run(problem, engine, budget, self, start, expansion)
         try:
-            stopped = run.whole() if fits_whole else run.by_blocks()
+            stopped = run.tightly() if tight else run.by_blocks()
             if stopped == "converged":
                 run.report(run.violation, np.count_nonzero(run.state.coef))
         except KeyboardInterrupt:
@@ -147,9 +150,9 @@ class _Run:
             stopped=stopped,
         )
 
-    # The whole problem as one block.
+    # The whole problem as one block in float64.
 
-    def whole(self):
+    def tightly(self):
         problem = self.problem
         matrix = self.engine.kernel_matrix(problem.kernel, problem.X, np.float64, self.cache_bytes)
         order = np.argsort(problem.groups, kind="stable")
@@ -162,7 +165,8 @@ class _Run:
             if stopped == "converged":
                 # Steps on a small matrix cost next to nothing: spend some on an answer that is
                 # the same, to many digits, for every way of writing down the same problem.
-                extra = self.n_iter + max(self.n_iter, TIGHT_WORK // problem.n)
+                extra = min(TIGHT_WORK // problem.n**2, TIGHT_STEPS)
+                extra = self.n_iter + max(self.n_iter, extra)
                 self.refine(block, min(self.tol, TIGHT_TOL), min(extra, self.budget.max_iter))
                 if self.violation > self.tol:  # it does not fall with every step
                     stopped = self.refine(block, self.tol, self.budget.max_iter)
@@ -288,9 +292,13 @@ class _Run:
             del block  # before the next one is made: two do not fit into its share
             block = _Block(self.problem, self.state, matrix, chosen)
             largest = max(largest, block.largest)
-            stop = max(0.5 * goal, INNER_TOL * self.violation)
+            is_whole = block.size == self.problem.n
+            stop = 0.5 * goal if is_whole else max(0.5 * goal, INNER_TOL * self.violation)
             stopped = self.solve_block(block, stop, self.budget.max_iter)
-            self.subtract(matrix, block)
+            if is_whole:
+                self.state = self.state.after_whole(block)
+            else:
+                self.subtract(matrix, block)
             if stopped in ("max_iter", "max_time", "callback"):
                 return stopped
             gained = self.objective - before
@@ -319,8 +327,10 @@ class _Run:
 
     def block_size(self, dtype):
         """Room for all free points and some more: when they do not fit, progress is very slow."""
-        wanted = 1.25 * np.count_nonzero(self.state.is_free())
         affordable = np.sqrt(BLOCK_SHARE * self.cache_bytes / np.dtype(dtype).itemsize)
+        if self.problem.n <= min(WHOLE, affordable):
+            return self.problem.n
+        wanted = 1.25 * np.count_nonzero(self.state.is_free())
         size = 2 ** int(np.ceil(np.log2(max(wanted, SMALLEST_BLOCK))))
         return int(min(size, LARGEST_BLOCK, max(affordable, 2), self.problem.n))
 
@@ -330,6 +340,8 @@ class _Run:
         The pair that violates most of all is always among them, which is what convergence needs.
         """
         state, groups = self.state, self.problem.groups
+        if size == self.problem.n:
+            return np.argsort(groups, kind="stable")
         rise = state.gradient + state.up - bottoms[groups]
         fall = tops[groups] - state.gradient - state.low
         free = state.is_free()
