@@ -10,6 +10,9 @@ from scipy import sparse
 # Above this many entries, a block of sparse rows is multiplied as sparse instead of as dense.
 DENSE_BLOCK_ENTRIES = 4_000_000
 
+# The share of a dense matrix that is not zero, and the width, at which sparse products pay.
+THIN, THIN_WIDTH = 0.2, 32
+
 
 def is_sparse(X):
     return sparse.issparse(X)
@@ -134,6 +137,19 @@ def column_means(X):
 def is_mostly_full(X):
     """Whether a sparse matrix would take no more memory as a dense one."""
     return X.nnz > 0.6 * X.shape[0] * X.shape[1]
+
+
+def is_thin(X):
+    """Whether the rows of a dense matrix are mostly zeros, and spread around the origin.
+
+    (Sparse rows are not centred, which would cost digits if the mean were far from the origin.)
+    """
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < THIN_WIDTH:
+        return False
+    if np.count_nonzero(X) > THIN * X.size:
+        return False
+    squares = float(np.mean(squared_norms(X)))
+    return squares - float(np.sum(column_means(X) ** 2)) > 0.01 * squares
 
 
 def dense(X):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from maxmargin import engines
+from maxmargin import arrays, engines
 from maxmargin.engines.cpu import CPUEngine
 from maxmargin.engines.rows import NOT_STORED, RowCache
 from maxmargin.errors import KernelError
@@ -41,9 +41,11 @@ KERNELS = {
     "precomputed": Precomputed(),
     "custom": Custom(inverse_distance),
 }
+# A thin matrix is dense but mostly zeros; a wide one sparse, with more features than fit a table.
+STORAGES = {"dense": (5, 0.6), "sparse": (5, 0.6), "thin": (40, 0.1), "wide": (3000, 0.02)}
 every_engine = pytest.mark.parametrize("name", engines.NAMES)
 every_kernel = pytest.mark.parametrize("title", KERNELS)
-both_storages = pytest.mark.parametrize("storage", ["dense", "sparse"])
+both_storages = pytest.mark.parametrize("storage", STORAGES)
 both_precisions = pytest.mark.parametrize("dtype", TOLERANCE, ids=["float64", "float32"])
 
 
@@ -51,10 +53,11 @@ both_precisions = pytest.mark.parametrize("dtype", TOLERANCE, ids=["float64", "f
 def case(title, storage):
     """The kernel, its rows, and the whole matrix by NumPy."""
     rng = np.random.default_rng(8)
-    X = rng.standard_normal((N, 5))
-    X *= rng.random((N, 5)) < 0.6
+    n_features, share = STORAGES[storage]
+    X = rng.standard_normal((N, n_features)) / np.sqrt(share * n_features / 3)
+    X *= rng.random((N, n_features)) < share
     X = RBF(0.2)(X) if title == "precomputed" else X
-    X = sparse.csr_array(X) if storage == "sparse" else X
+    X = sparse.csr_array(X) if storage in ("sparse", "wide") else X
     K = KERNELS[title](X)
     K.flags.writeable = False
     return KERNELS[title], X, K
@@ -261,7 +264,7 @@ def test_cached_rows_are_not_computed_again():
     assert entries_per_round(10 * ROW) == [whole, whole, whole * 2 // 3, whole * 2 // 3]
 
 
-@both_storages
+@pytest.mark.parametrize("storage", ["dense", "sparse", "thin"])
 @both_precisions
 def test_cache_and_copies_of_the_points_share_the_memory(storage, dtype):
     kernel, X, _ = case("rbf", storage)
@@ -336,3 +339,28 @@ def test_row_in_use_keeps_its_place_and_an_unused_one_gives_it_up():
     assert 0 in fills[3:]  # the place of row 0
     stored, _ = cache.ask(np.array([0, 1, 2]))
     np.testing.assert_array_equal(stored, [NOT_STORED, 1, 0])
+
+
+def test_what_is_far_from_the_origin_is_not_taken_for_thin():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((300, 60)) < 0.05, rng.standard_normal((300, 60)), 0.0)
+    assert arrays.is_thin(X)
+    X[:, 7] += 1e4  # one column of a mostly empty matrix
+    assert not arrays.is_thin(X)
+    with CPUEngine() as engine:
+        block = engine.kernel_matrix(RBF(0.5), X, np.float32, 2**20).block(np.arange(300))
+    assert_close(block, RBF(0.5)(X), np.float32)
+
+
+def test_a_function_sees_the_rows_as_they_were_given():
+    X = np.zeros((50, 40))
+    X[:, 0] = np.arange(50)
+    seen = []
+
+    def kernel(A, B):
+        seen.append(type(A))
+        return np.asarray(A @ B.T)
+
+    with CPUEngine() as engine:
+        engine.kernel_matrix(Custom(kernel) + Linear(), X, np.float64, 2**20).block(np.arange(50))
+    assert set(seen) == {np.ndarray}

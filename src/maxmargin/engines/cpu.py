@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin import arrays
 from maxmargin.compiled.rows import subtract_rows
+from maxmargin.compiled.sparse import sparse_dots
 from maxmargin.compiled.tiles import gaussian_from_dots_32, gaussian_from_dots_64
 from maxmargin.engines.rows import NOT_STORED, RowCache
 from maxmargin.engines.threads import workers
@@ -40,11 +41,20 @@ class TilePairs(Pairs):
             return np.empty(shape, dtype=self.A.dtype)
         return buffer[: shape[0] * shape[1]].reshape(shape)
 
+    def _dots(self, A, B):
+        out = self._buffer()
+        if not (arrays.is_sparse(A) and arrays.is_sparse(B)):
+            return arrays.dots(A, B, out=out)
+        sparse_dots(
+            A.data, A.indices, A.indptr, B.data, B.indices, B.indptr, A.shape[1], out
+        )  # fmt: skip
+        return out
+
     def dots(self):
-        return arrays.dots(self.A.numbers, self.B.numbers, out=self._buffer())
+        return self._dots(self.A.numbers, self.B.numbers)
 
     def gaussian(self, gamma):
-        tile = arrays.dots(self.A.centred, self.B.centred, out=self._buffer())
+        tile = self._dots(self.A.centred, self.B.centred)
         single = tile.dtype == np.float32
         finish = gaussian_from_dots_32 if single else gaussian_from_dots_64
         finish(tile, self.A.centred_squared_norms, self.B.centred_squared_norms, float(gamma))
@@ -59,7 +69,7 @@ class CPUKernelMatrix:
     def __init__(self, engine, kernel, X, dtype, cache_bytes):
         self.kernel = kernel
         self.dtype = np.dtype(dtype)
-        self.points = Points(X, dtype)
+        self.points = Points(X, dtype, may_be_thin=True)
         self.n = len(self.points)
         self._engine = engine
         self.cache_bytes = cache_bytes
@@ -167,7 +177,7 @@ class CPUEngine:
     def expand(self, kernel, X, Z, coef, index=None):
         if isinstance(kernel, Linear):  # f(x) = w.x: the expansion collapses to one vector
             return _finite(np.asarray(X @ (Z.T @ coef), dtype=np.float64), kernel)
-        centres = Points(Z, index=index)
+        centres = Points(Z, index=index, may_be_thin=True)
         result = np.zeros((arrays.n_rows(X), coef.shape[1]))
         panels = [(centres[part], coef[part]) for part in arrays.blocks(len(centres), PANEL_ROWS)]
         for panel, _ in panels:

@@ -30,11 +30,15 @@ class Points:
         Whose mean is subtracted before distances are formed (default: its own). Distances do not
         change, but the rounding error of |x|^2 + |z|^2 - 2 x.z does: without it, data far from the
         origin would lose every digit.
+    may_be_thin : bool
+        Whether dense rows that are mostly zeros may be held as sparse ones for dot products, as
+        who can multiply those faster may wish.
     """
 
-    def __init__(self, X, dtype=np.float64, index=None, centre_of=None):
+    def __init__(self, X, dtype=np.float64, index=None, centre_of=None, may_be_thin=False):
         self.dtype = np.dtype(dtype)
         self._centre_of = centre_of
+        self._may_be_thin = may_be_thin
         self.index = np.arange(arrays.n_rows(X)) if index is None else index
         self._whole, self._rows = None, None
         self._forms = {"X": X}
@@ -64,9 +68,23 @@ class Points:
         return self._form("X")
 
     @property
+    def is_thin(self):
+        other = self._whole or self._centre_of
+        if other is not None:
+            return other.is_thin
+        if "is_thin" not in self._forms:
+            self._forms["is_thin"] = self._may_be_thin and arrays.is_thin(self.X)
+        return self._forms["is_thin"]
+
+    @property
     def numbers(self):
         """The rows in the working precision."""
-        return self._form("numbers", lambda: self.X.astype(self.dtype, copy=False))
+
+        def numbers():
+            rows = self.X.astype(self.dtype, copy=False)
+            return arrays.canonical_csr(rows) if self.is_thin else rows
+
+        return self._form("numbers", numbers)
 
     @property
     def origin(self):
@@ -76,6 +94,7 @@ class Points:
             return other.origin
         if "origin" not in self._forms:
             keep = arrays.is_sparse(self.X) and not arrays.is_mostly_full(self.X)
+            keep = keep or self.is_thin
             self._forms["origin"] = None if keep else arrays.column_means(self.X)
         return self._forms["origin"]
 
@@ -99,7 +118,8 @@ class Points:
     @property
     def n_bytes(self):
         """The memory that the forms take beside X itself."""
-        own = {id(form): form for form in self._forms.values() if form is not None}
+        held = (form for form in self._forms.values() if hasattr(form, "shape"))
+        own = {id(form): form for form in held}
         own.pop(id(self._forms["X"]), None)
         return sum(arrays.n_bytes(form) for form in own.values())
 
