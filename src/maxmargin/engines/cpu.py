@@ -14,11 +14,13 @@ from maxmargin.compiled.rows import subtract_rows
 from maxmargin.compiled.sparse import sparse_dots
 from maxmargin.compiled.tiles import gaussian_from_dots_32, gaussian_from_dots_64
 from maxmargin.engines.rows import NOT_STORED, RowCache
-from maxmargin.engines.threads import workers
+from maxmargin.engines.threads import single_threaded_blas, workers
 from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels import Linear
 from maxmargin.kernels.pairs import Pairs, Points
 
+TINY = 128  # rows of a matrix for which BLAS itself does not think of threads
+SMALL = 500_000  # entries that one thread computes sooner than it would wake another
 PANEL_ROWS = 256
 TILE_COLUMNS = 1024
 EXPAND_ROWS = 512
@@ -89,7 +91,9 @@ class CPUKernelMatrix:
     @OVERFLOW_IS_CHECKED_LATER
     def _block(self, rows):
         points = self.points if np.array_equal(rows, self.points.index) else self.points[rows]
-        if len(rows) <= PANEL_ROWS:
+        if len(rows) > TINY:
+            self._engine.keep_blas_to_one_thread()
+        if len(rows) ** 2 <= SMALL:
             return _finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
         block = np.empty((len(rows), len(rows)), dtype=self.dtype)
         _warm_up(self.kernel, points)
@@ -149,13 +153,20 @@ class CPUEngine:
         self._open = ExitStack()
         self._workers = None
         self._matrix = None
+        self._has_blas = False
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
         self._workers = self._matrix = None
+        self._has_blas = False
         self._open.close()
+
+    def keep_blas_to_one_thread(self):
+        if not self._has_blas:
+            self._open.enter_context(single_threaded_blas())
+            self._has_blas = True
 
     @property
     def workers(self):
@@ -191,8 +202,11 @@ class CPUEngine:
                 result[rows] += kernel.formula(TilePairs(tile, panel, scratch)) @ weights
 
         tiles = arrays.blocks(len(result), EXPAND_ROWS)
-        if len(tiles) == 1:
-            add(tiles[0])
+        if len(result) * len(centres) > TINY**2:
+            self.keep_blas_to_one_thread()
+        if len(result) * len(centres) <= SMALL:
+            for rows in tiles:
+                add(rows)
         else:
             self.workers.map(add, tiles)
         return _finite(result, kernel)

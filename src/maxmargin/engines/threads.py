@@ -104,6 +104,11 @@ class Workers:
             wait(helpers)
 
 
+def single_threaded_blas():
+    """A context in which BLAS keeps to the thread that calls it."""
+    return _blas
+
+
 @contextmanager
 def workers(n_threads=None):
     """Threads for the length of one fit; made anew each time, so that a fork cannot lose them."""

@@ -29,7 +29,7 @@ from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget, Solution, Solver, expansion_of
 from maxmargin.solvers.trace import LIMIT, Trace
 
-SMALLEST_BESIDE, LARGEST_BESIDE = 300, 8192  # points of machines that are solved side by side
+SMALLEST_BESIDE, LARGEST_BESIDE = 256, 8192  # points of machines that are solved side by side
 DEFAULT_MAX_ITER = 10_000_000  # LIBSVM's: this, or 100 per point if that is more
 
 

@@ -64,13 +64,16 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     # Fitting.
 
     def _targets(self, y, weight):
-        check_classification_targets(y)
+        if y.dtype.kind not in "biuUS":  # numbers that may turn out to be continuous
+            check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class"
             )
-        class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
+        class_weight = np.ones(len(classes))
+        if self.class_weight is not None:
+            class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
         targets = ClassTargets(classes, labels, class_weight, weight * class_weight[labels])
         if sum(len(rows) > 0 for rows in targets.members) < 2:
             raise ValueError(

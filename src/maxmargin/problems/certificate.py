@@ -11,6 +11,7 @@ one, whoever produced it. f is recomputed here in float64; nothing is taken from
 """
 
 from dataclasses import dataclass, field
+from math import isnan
 
 import numpy as np
 
@@ -101,7 +102,7 @@ class Certificate:
 
     @property
     def kkt_violation(self):
-        return float(np.nanmax(list(self.conditions.values()), initial=0.0))
+        return max((v for v in self.conditions.values() if not isnan(v)), default=0.0)
 
     @property
     def optimal(self):
