@@ -15,7 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import SVC
+from maxmargin import SVC, GradientDescentClassifier, LinearSVC, NuSVC, Perceptron
+from maxmargin.datasets import make_outlier
 from maxmargin.displays import BoundaryDisplay
 
 matplotlib.use("Agg")
@@ -94,6 +95,91 @@ def test_sparse_rows_give_the_same_picture(model):
 def test_any_classifier_with_decision_values_has_a_boundary():
     display = BoundaryDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
     assert not display.support.any()
+
+
+# Margins and slacks.
+
+
+@pytest.mark.parametrize(
+    ("classifier", "has_margin"),
+    [
+        (SVC(), True),
+        (NuSVC(nu=0.3), True),
+        (LinearSVC(), True),
+        (GradientDescentClassifier(loss="hinge", alpha=0.1), True),
+        (make_pipeline(StandardScaler(), SVC()), True),
+        (GradientDescentClassifier(loss="logistic", alpha=0.1), False),
+        (LogisticRegression(), False),
+        (Perceptron(), False),
+        (Perceptron(kernel="rbf"), False),
+    ],
+    ids=lambda value: str(value).split("\n")[0],
+)
+def test_margins_are_drawn_for_machines_that_have_one(classifier, has_margin):
+    rows, labels = make_outlier(40, depth=0.5)
+    display = BoundaryDisplay.from_estimator(classifier.fit(rows, labels), rows, labels)
+    assert display.margins is has_margin
+    assert ("margins, f = ±1" in legend_of(display)) is has_margin
+    assert "boundary, f = 0" in legend_of(display)
+
+
+@pytest.mark.parametrize("machine", [SVC(kernel="linear", C=0.5), LinearSVC(loss="hinge")])
+def test_the_way_to_the_margin_of_a_linear_machine_is_slack_over_the_length_of_w(machine):
+    rows, labels = make_outlier(60, n_outliers=3, depth=1.4, random_state=1)
+    machine.fit(rows, labels)
+    display = BoundaryDisplay.from_estimator(machine, rows, labels, slack=True, plot=False)
+    slack = np.maximum(0.0, 1.0 - labels * machine.decision_function(rows))
+    np.testing.assert_allclose(display.slack, slack)
+    ways = np.linalg.norm(display.feet - rows, axis=1)
+    cell = max(np.ptp(display.xx0), np.ptp(display.xx1)) / 199
+    np.testing.assert_allclose(
+        ways[slack > 0], slack[slack > 0] / np.linalg.norm(machine.coef_), atol=cell
+    )
+    assert (slack > 0).sum() >= 3
+    assert np.isnan(ways[slack == 0]).all()
+
+
+def test_slacks_of_a_kernel_end_on_the_nearest_margin_of_their_class(model):
+    display = BoundaryDisplay.from_estimator(model, X, y, slack=True)
+    has_slack = display.slack > 0
+    assert has_slack.any()
+    signs = np.where(y == 1, 1.0, -1.0)
+    at_feet = model.decision_function(display.feet[has_slack])
+    np.testing.assert_allclose(at_feet, signs[has_slack], atol=0.02)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    for k in np.flatnonzero(has_slack):  # no point of the grid beyond the margin is nearer
+        beyond = grid[signs[k] * display.response.ravel() >= 1]
+        nearest = np.linalg.norm(beyond - X[k], axis=1).min()
+        assert np.linalg.norm(display.feet[k] - X[k]) <= nearest + 1e-9
+    assert "slack ξ, to the margin" in legend_of(display)
+
+
+def test_a_margin_outside_the_picture_has_no_ways_to_it():
+    display = BoundaryDisplay.from_estimator(SVC(C=1e-6).fit(X, y), X, y, slack=True)
+    assert np.all(display.slack > 0)
+    assert np.isnan(display.feet).all()
+
+
+@pytest.mark.parametrize(
+    ("classifier", "labels", "has"),
+    [
+        (SVC(), np.arange(120) % 3, "SVC has 3 classes"),
+        (LogisticRegression(), y, "LogisticRegression has no margin"),
+    ],
+)
+def test_slack_needs_two_classes_and_a_margin(classifier, labels, has):
+    message = r"^BoundaryDisplay: slack=True needs two classes and a machine with a margin; " + has
+    with pytest.raises(ValueError, match=message):
+        BoundaryDisplay.from_estimator(classifier.fit(X, labels), X, labels, slack=True)
+
+
+def test_linear_classifiers_of_several_classes_have_regions():
+    rows, labels = iris()
+    model = LinearSVC().fit(rows, labels)
+    display = BoundaryDisplay.from_estimator(model, rows, labels)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    np.testing.assert_array_equal(display.classes[display.response.ravel()], model.predict(grid))
+    assert len(legend_of(display)) == 3
 
 
 # The picture.

@@ -8,15 +8,29 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
-from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
-from maxmargin.displays.drawing import INK, axes_for, colour_of, marker_of, tint
+from maxmargin.displays.drawing import (
+    INK,
+    LARGEST_VALUE,
+    axes_for,
+    colour_of,
+    draw_levels,
+    fill_values,
+    legend_beside,
+    marker_of,
+    tint,
+)
+from maxmargin.displays.models import last_step, rows_at_last_step
+from maxmargin.displays.surface import (
+    checked_plane,
+    grid_around,
+    grid_rows,
+    nearest_on_level,
+)
+from maxmargin.estimators.perceptron import Perceptron
 
-SURROUNDINGS = 0.08  # of the range of a feature, shown on either side of the points
-LARGEST_VALUE = 2.0  # decision values beyond +-2 share the deepest tint
 POINT_AREA = 20.0
 RING_AREAS = (36.0, 84.0)  # of a support vector with alpha near 0, and with the largest alpha
 
@@ -27,7 +41,8 @@ class BoundaryDisplay:
 
     For two classes the boundary f = 0, the margins f = +-1 and the values of f in between; for
     more, the region of each class. Support vectors are ringed, larger for a larger alpha, and
-    those at the bound alpha = C have a square instead of a circle.
+    those at the bound alpha = C have a square instead of a circle. On request, a line leads from
+    every point with slack xi = max(0, 1 - y f) > 0 to the margin that it fails to keep.
 
     Parameters
     ----------
@@ -43,6 +58,14 @@ class BoundaryDisplay:
     alpha : array of shape (n,)
         |dual coefficient|; the largest over the pairs of classes if there are several.
     feature_names : pair of str
+    margins : bool
+        Whether f = +-1 means something; the decision values of a perceptron have no scale.
+    slack : array of shape (n,), optional
+        xi of every point.
+    feet : array of shape (n, 2), optional
+        The nearest place on the margin of its class, NaN for a point without slack or when the
+        grid does not reach that margin. For a linear machine the way there is xi / |w| long; for
+        others it is the shortest in the plane, not in feature space.
 
     Attributes
     ----------
@@ -73,18 +96,26 @@ class BoundaryDisplay:
     bounded: np.ndarray
     alpha: np.ndarray
     feature_names: tuple[str, str] = ("x1", "x2")
+    margins: bool = True
+    slack: np.ndarray | None = None
+    feet: np.ndarray | None = None
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, grid_resolution=200, eps=None, ax=None, plot=True):
+    def from_estimator(
+        cls, estimator, X, y, *, slack=False, grid_resolution=200, eps=None, ax=None, plot=True
+    ):
         """Evaluate a fitted classifier on a grid around X, and draw it.
 
         Parameters
         ----------
         estimator : classifier, or Pipeline that ends in one
             With a `decision_function`. Support vectors are marked if it keeps `roles_` (as
-            `maxmargin.SVC` does) and X is what it was fitted on.
+            `maxmargin.SVC` does) and X is what it was fitted on. Margins are drawn for machines
+            that have one: those with multipliers (`dual_coef_`) or a hinge loss.
         X : array, sparse matrix or data frame of shape (n, 2)
         y : array of shape (n,)
+        slack : bool, default=False
+            Draw the slacks; for two classes and a machine with a margin.
         grid_resolution : int, default=200
             Grid points along each feature.
         eps : float, optional
@@ -96,28 +127,47 @@ class BoundaryDisplay:
             False keeps the data without drawing, and without matplotlib.
         """
         check_is_fitted(estimator)
-        points, y = _checked(X, y, estimator.classes_)
-        xx0, xx1 = _grid(points, grid_resolution, eps)
+        points, labels = checked_plane(X, y, estimator.classes_, cls.__name__)
+        xx0, xx1 = grid_around(points, grid_resolution, eps)
         alpha, bounded = _multipliers(estimator, X)
         display = cls(
             xx0=xx0,
             xx1=xx1,
             response=_response(estimator, X, xx0, xx1),
             X=points,
-            y=y,
+            y=labels,
             classes=estimator.classes_,
             support=alpha > 0,
             bounded=bounded,
             alpha=alpha,
             feature_names=_feature_names(X),
+            margins=len(estimator.classes_) == 2 and _has_margin(last_step(estimator)),
         )
+        if slack:
+            display._measure_slack(estimator, X)
         return display.plot(ax=ax) if plot else display
+
+    def _measure_slack(self, estimator, X):
+        if not self.margins:
+            what = f"{len(self.classes)} classes" if len(self.classes) > 2 else "no margin"
+            raise ValueError(
+                "BoundaryDisplay: slack=True needs two classes and a machine with a margin; "
+                f"{type(estimator).__name__} has {what}."
+            )
+        signs = np.where(self.y == self.classes[1], 1.0, -1.0)
+        self.slack = np.maximum(0.0, 1.0 - signs * estimator.decision_function(X))
+        self.feet = np.full(self.X.shape, np.nan)
+        for sign in (-1.0, 1.0):
+            own = (signs == sign) & (self.slack > 0)
+            self.feet[own] = nearest_on_level(
+                self.X[own], self.xx0, self.xx1, self.response, level=sign
+            )
 
     def plot(self, ax=None):
         """Draw on the given axes, or on a new figure."""
         ax = axes_for(ax, "BoundaryDisplay", figsize=(8.0, 4.8))
         draw_surface = _draw_values if len(self.classes) == 2 else _draw_regions
-        lines = draw_surface(ax, self)
+        lines = draw_surface(ax, self) + _draw_slack(ax, self)
         handles = _draw_points(ax, self) + _draw_support(ax, self) + lines
         ax.set(
             xlim=(self.xx0.min(), self.xx0.max()),
@@ -125,8 +175,7 @@ class BoundaryDisplay:
             xlabel=self.feature_names[0],
             ylabel=self.feature_names[1],
         )
-        # Beside the axes: inside it would hide points.
-        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+        legend_beside(ax, handles)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -134,45 +183,24 @@ class BoundaryDisplay:
 # Computing.
 
 
-def _checked(X, y, classes):
-    points = arrays.dense(check_array(X, accept_sparse="csr", dtype=np.float64))
-    if points.shape[1] != 2:
-        raise ValueError(f"BoundaryDisplay: X must have 2 features, got {points.shape[1]}.")
-    check_consistent_length(X, y)
-    y = column_or_1d(y)
-    unknown = y[~np.isin(y, classes)].tolist()
-    if unknown:
-        raise ValueError(
-            f"BoundaryDisplay: y holds the label {unknown[0]!r}, which was not in the fit."
-        )
-    return points, y
-
-
-def _grid(points, resolution, eps):
-    low, high = points.min(axis=0), points.max(axis=0)
-    spread = np.where(high > low, high - low, 1.0)
-    beyond = SURROUNDINGS * spread if eps is None else np.full(2, float(eps))
-    sides = np.linspace(low - beyond, high + beyond, resolution)
-    return np.meshgrid(sides[:, 0], sides[:, 1])
-
-
 def _response(estimator, X, xx0, xx1):
-    columns = xx0.ravel(), xx1.ravel()
-    if hasattr(X, "columns"):  # a data frame: the estimator expects its names again
-        grid = type(X)(dict(zip(X.columns, columns, strict=True)))
-    else:
-        grid = np.column_stack(columns)
+    grid = grid_rows(xx0, xx1, X)
     if len(estimator.classes_) == 2:
         return estimator.decision_function(grid).reshape(xx0.shape)
     return np.searchsorted(estimator.classes_, estimator.predict(grid)).reshape(xx0.shape)
 
 
+def _has_margin(machine):
+    """Whether the fit has pushed points beyond f = +-1."""
+    loss = getattr(machine, "loss", None)
+    if isinstance(loss, str):
+        return "hinge" in loss
+    return hasattr(machine, "dual_coef_") and not isinstance(machine, Perceptron)
+
+
 def _multipliers(estimator, X):
     """|alpha| of every row of X and whether it is at its bound; zeros if X was not fitted on."""
-    machine = estimator
-    if isinstance(estimator, Pipeline):
-        machine = estimator[-1]
-        X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+    machine, X = last_step(estimator), rows_at_last_step(estimator, X)
     n = arrays.n_rows(X)
     alpha, bounded = np.zeros(n), np.zeros(n, dtype=bool)
     if _was_fitted_on(machine, X):
@@ -198,32 +226,35 @@ def _feature_names(X):
 
 def _draw_values(ax, display):
     """Two classes: the values of f, the boundary and the margins."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    ends = tint(colour_of(0), 0.55), "white", tint(colour_of(1), 0.55)
-    ax.contourf(
-        display.xx0,
-        display.xx1,
-        np.clip(display.response, -LARGEST_VALUE, LARGEST_VALUE),
-        levels=np.linspace(-LARGEST_VALUE, LARGEST_VALUE, 33),
-        cmap=LinearSegmentedColormap.from_list("classes", ends),
-        zorder=0,
-    )
-    return [
-        _draw_level(ax, display, (0.0,), "-", 2.0, "boundary, f = 0"),
-        _draw_level(ax, display, (-1.0, 1.0), "--", 1.3, "margins, f = ±1"),
-    ]
+    values = display.response
+    limit = LARGEST_VALUE if display.margins else max(np.abs(values).max(), np.finfo(float).tiny)
+    fill_values(ax, display.xx0, display.xx1, values, limit)
+    lines = [_draw_level(ax, display, (0.0,), "-", 2.0, "boundary, f = 0")]
+    if display.margins:
+        lines.append(_draw_level(ax, display, (-1.0, 1.0), "--", 1.3, "margins, f = ±1"))
+    return lines
 
 
-def _draw_level(ax, display, values, style, width, label):
+def _draw_level(ax, display, levels, style, width, label):
     from matplotlib.lines import Line2D
 
-    f = display.response
-    present = [value for value in values if f.min() < value < f.max()]
-    if present:  # matplotlib warns about a level that is nowhere
-        look = {"linestyles": style, "linewidths": width, "colors": INK}
-        ax.contour(display.xx0, display.xx1, f, levels=present, zorder=1, **look)
+    draw_levels(ax, display.xx0, display.xx1, display.response, levels, style, width)
     return Line2D([], [], color=INK, linestyle=style, linewidth=width, label=label)
+
+
+def _draw_slack(ax, display):
+    """A line from every point with slack to the nearest place on the margin of its class."""
+    if display.feet is None:
+        return []
+    from matplotlib.collections import LineCollection
+
+    reached = np.isfinite(display.feet[:, 0])
+    ways = np.stack([display.X[reached], display.feet[reached]], axis=1)
+    lines = LineCollection(
+        ways, colors=INK, linewidths=0.9, alpha=0.7, zorder=2, label="slack ξ, to the margin"
+    )
+    ax.add_collection(lines)
+    return [lines]
 
 
 def _draw_regions(ax, display):

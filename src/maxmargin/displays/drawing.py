@@ -1,13 +1,19 @@
-"""What all displays share: colours that colour-blind readers can tell apart, and the axes.
+"""What all displays share: colours that colour-blind readers can tell apart, lines, and the axes.
 
 Invariant: nothing here loads matplotlib before a picture is asked for.
 """
+
+import numpy as np
 
 # Okabe and Ito's palette, without the yellow that is hard to see on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 # Classes differ in shape as well, for print without colour and for more classes than colours.
 MARKERS = ("o", "^", "D", "v", "P")
+DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 INK = "#1a1a1a"
+PALE = "#c8c8c8"
+DECADES = 50.0  # numbers that differ by such a factor are easier to read on a logarithmic scale
+LARGEST_VALUE = 2.0  # decision values beyond +-2 share the deepest tint
 
 
 def colour_of(position):
@@ -18,6 +24,11 @@ def marker_of(position):
     return MARKERS[position % len(MARKERS)]
 
 
+def line_of(position):
+    """Colour and dashes together tell 28 lines apart, the dashes alone four."""
+    return {"color": colour_of(position), "linestyle": DASHES[position % len(DASHES)]}
+
+
 def tint(colour, strength):
     """The colour mixed with white; strength 1 is the colour itself."""
     from matplotlib.colors import to_rgb
@@ -25,14 +36,113 @@ def tint(colour, strength):
     return tuple(1 - strength * (1 - part) for part in to_rgb(colour))
 
 
-def axes_for(ax, display, figsize):
-    """The given axes, or those of a new figure."""
-    if ax is not None:
-        return ax
+# Axes.
+
+
+def matplotlib_for(display):
+    """Matplotlib, or an error that says what is missing."""
     try:
-        from matplotlib import pyplot
+        import matplotlib
     except ImportError as error:
         raise ImportError(
             f"{display}: drawing needs matplotlib; pip install 'maxmargin[plot]'."
         ) from error
-    return pyplot.subplots(figsize=figsize, layout="constrained")[1]
+    return matplotlib
+
+
+def axes_for(ax, display, figsize):
+    """The given axes, or those of a new figure."""
+    return panels_for(ax, (1, 1), display, figsize)[0]
+
+
+def panels_for(ax, shape, display, figsize, **options):
+    """Axes for a picture of several panels, in reading order.
+
+    They are those given, the parts of the one given, or those of a new figure. `options` are of
+    `matplotlib.pyplot.subplots`, such as `sharex`.
+    """
+    matplotlib_for(display)
+    n_panels = shape[0] * shape[1]
+    if ax is None:
+        from matplotlib import pyplot
+
+        figure = {"figsize": figsize, "layout": "constrained", "squeeze": False}
+        return pyplot.subplots(*shape, **figure, **options)[1].ravel()
+    given = np.ravel(np.asarray(ax, dtype=object))
+    if len(given) == n_panels:
+        return given
+    whole = given[0].get_subplotspec() if len(given) == 1 else None
+    if whole is None:
+        raise ValueError(
+            f"{display}: ax must be one subplot, which is divided, or {n_panels} axes; "
+            f"got {len(given)} axes."
+        )
+    given[0].set_axis_off()
+    ratios = {name: options.pop(name) for name in ("width_ratios",) if name in options}
+    return whole.subgridspec(*shape, **ratios).subplots(squeeze=False, **options).ravel()
+
+
+def tidy(ax):
+    """Curves without a frame on top and right, over a faint grid."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color=PALE, linewidth=0.6, alpha=0.6)
+    ax.set_axisbelow(True)
+
+
+def legend_beside(ax, handles=None):
+    """Inside the axes it would hide what is drawn."""
+    handles = ax.get_legend_handles_labels()[0] if handles is None else handles
+    where = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    ax.legend(handles=handles, frameon=False, **where)
+
+
+# Scales.
+
+
+def spans_decades(values):
+    """Whether numbers, none of them negative, differ by more than a linear scale can show."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "iuf":
+        return False
+    values = values[np.isfinite(values)]
+    positive = values[values > 0]
+    none_negative = values.size > 0 and values.min() >= 0 and positive.size > 0
+    return bool(none_negative and positive.max() / positive.min() >= DECADES)
+
+
+def scale_along(ax, values):
+    """A logarithmic scale where the values of a parameter ask for it; zero keeps its place."""
+    if not spans_decades(values):
+        return
+    values = np.asarray(values)
+    if values.min() > 0:
+        ax.set_xscale("log")
+    else:
+        ax.set_xscale("symlog", linthresh=values[values > 0].min())
+
+
+# Decision values over a plane.
+
+
+def fill_values(ax, xx0, xx1, values, limit=LARGEST_VALUE, n_tints=32):
+    """From the colour of the first class over white at zero to that of the second."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ends = tint(colour_of(0), 0.55), "white", tint(colour_of(1), 0.55)
+    return ax.contourf(
+        xx0,
+        xx1,
+        np.clip(values, -limit, limit),
+        levels=np.linspace(-limit, limit, n_tints + 1),
+        cmap=LinearSegmentedColormap.from_list("classes", ends),
+        zorder=0,
+    )
+
+
+def draw_levels(ax, xx0, xx1, values, levels, style, width):
+    """Lines of equal value; matplotlib warns about a level that is nowhere, so those are left."""
+    present = [level for level in levels if values.min() < level < values.max()]
+    if not present:
+        return None
+    look = {"linestyles": style, "linewidths": width, "colors": INK, "zorder": 1}
+    return ax.contour(xx0, xx1, values, levels=present, **look)

@@ -1,0 +1,24 @@
+"""Platt's SMO at work on two moons, as an animated GIF.
+
+    python examples/plot_animation.py [folder]
+
+Every frame shows the pair of multipliers that was moved, the boundary that they make, and how the
+dual objective rises towards the primal one.
+"""
+
+import sys
+from pathlib import Path
+
+from maxmargin import SVC
+from maxmargin.datasets import make_moons
+from maxmargin.displays import animate_trace
+
+
+def main(folder):
+    X, y = make_moons(80)
+    model = SVC(C=5.0, gamma=2.0, solver="smo_platt", trace=True).fit(X, y)
+    animate_trace(model, X, y, folder / "smo.gif", max_frames=45)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
