@@ -23,6 +23,7 @@ from maxmargin.problems.certificate import combine
 from maxmargin.problems.linear import linear_svc, linear_svr
 from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget
+from maxmargin.solvers.interior_point import is_tall
 from maxmargin.solvers.newton import LARGEST as LARGEST_FOR_NEWTON
 
 
@@ -85,11 +86,14 @@ class LinearSVM(LinearModel):
         return np.array(weights), int(max(n_iters)), proofs, set(reasons)
 
     def _solver(self, problem):
-        """Newton for squared losses of not too many features; dual descent for the rest."""
+        """Newton for squared losses of not too many features, an interior point for plain ones of
+        few features and many points; dual descent for the rest."""
         if getattr(self, "penalty", "l2") == "l1":
             return solver_named("l1_newton")(self.tol, self.max_iter)
         if problem.is_squared and problem.X.shape[1] < LARGEST_FOR_NEWTON:
             return solver_named("newton")(self.tol, self.max_iter)
+        if not problem.is_squared and is_tall(problem):
+            return solver_named("interior_point")(self.tol, self.max_iter)
         return solver_named("dual_descent")(self.tol, self.max_iter, seed_of(self.random_state))
 
     def sparsify(self):

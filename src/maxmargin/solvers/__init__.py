@@ -10,6 +10,7 @@ _CLASSES = {
     "smo_pairs": "SMOPairs",
     "coordinate_ascent": "CoordinateAscent",
     "dual_descent": "DualDescent",
+    "interior_point": "InteriorPoint",
     "newton": "Newton",
     "l1_newton": "L1Newton",
     "crammer_singer": "CrammerSinger",

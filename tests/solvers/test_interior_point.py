@@ -1,0 +1,76 @@
+"""The interior point reaches the optimum of plain linear machines to many digits."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import LinearSVC as Liblinear
+
+from maxmargin import LinearSVC, LinearSVR
+from maxmargin.problems.linear import linear_svc, linear_svr
+from maxmargin.solvers.base import Budget
+from maxmargin.solvers.dual_descent import DualDescent
+from maxmargin.solvers.interior_point import InteriorPoint, is_tall
+
+
+def tall(n=2500, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = np.sign(X @ rng.standard_normal(d) + rng.standard_normal(n))
+    return X, y
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+def test_is_at_least_as_good_as_coordinate_descent(C):
+    X, y = tall()
+    problem = linear_svc(X, y, np.full(len(y), C), 1.0, squared=False)
+    assert is_tall(problem)
+    w, coef, n_iter, stopped = InteriorPoint(1e-8, 1000).solve(problem, Budget(1000))
+    proof = problem.certify(w, coef, 1e-8)
+    assert stopped == "converged"
+    assert proof.optimal, proof
+    assert n_iter < 80
+    other = DualDescent(1e-8, 2000, 0).solve(problem, Budget(10**9))[0]  # it creeps for large C
+    assert problem.primal(w) <= problem.primal(other) * (1 + 1e-8)
+    if C <= 1:
+        np.testing.assert_allclose(w, other, atol=1e-3 * np.abs(other).max())
+
+
+def test_weights_bounds_and_sparse_rows():
+    X, y = tall()
+    C = 10 ** np.random.default_rng(1).uniform(-3, 2, len(y))
+    dense = linear_svc(X, y, C, 2.0, squared=False)
+    thin = linear_svc(sparse.csr_array(X), y, C, 2.0, squared=False)
+    found = [InteriorPoint(1e-9, 1000).solve(p, Budget(1000))[0] for p in (dense, thin)]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-8)
+
+
+def test_regression_has_two_sides():
+    X, _ = tall()
+    y = X[:, 0] + np.random.default_rng(2).laplace(size=len(X))
+    problem = linear_svr(X, y, np.full(len(y), 2.0), 1.0, 0.3, squared=False)
+    w, coef, _, stopped = InteriorPoint(1e-8, 1000).solve(problem, Budget(1000))
+    assert stopped == "converged"
+    assert problem.certify(w, coef, 1e-8).optimal
+
+
+def test_threads_and_time_limits():
+    X, y = tall(20_000)
+    problem = linear_svc(X, y, np.ones(len(y)), 1.0, squared=False)
+    first, second = (InteriorPoint(1e-6, 1000).solve(problem, Budget(1000))[0] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert InteriorPoint(1e-9, 1000).solve(problem, Budget(1000, max_time=1e-9))[3] == "max_time"
+    assert InteriorPoint(1e-9, 2).solve(problem, Budget(1000))[2:] == (2, "max_iter")
+
+
+def test_the_estimators_use_it_and_beat_liblinears_objective():
+    X, y = tall()
+    model = LinearSVC(loss="hinge").fit(X, y)
+    assert model.certificate_.relative_gap < 1e-6
+    other = Liblinear(loss="hinge", max_iter=100_000).fit(X, y)
+
+    def objective(m):
+        slack = np.maximum(0, 1 - y * m.decision_function(X)).sum()
+        return 0.5 * (np.sum(m.coef_**2) + m.intercept_[0] ** 2) + slack
+
+    assert objective(model) <= objective(other) * (1 + 1e-9)
+    assert LinearSVR().fit(X, X[:, 0] + y).certificate_.relative_gap < 1e-6
