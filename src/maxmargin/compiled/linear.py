@@ -139,3 +139,44 @@ def descend_classes(X, indices, indptr, bias, labels, C, squared_lengths, order,
                 alpha[i, m] = best
                 add_row(X, indices, indptr, i, step, W[m])
                 W[m, last] += step * bias
+
+
+@compiled
+def descend_together(
+    X, indices, indptr, bias, linear, epsilon, lower, upper, damping, squared_lengths, order,
+    coef, W,
+):  # fmt: skip
+    """One pass of `descend` for several machines on the same sparse rows.
+
+    `linear`, `lower`, `upper` and `coef` have a column per machine, and so has `W`: what is read of
+    a row is used for all of them, side by side.
+    """
+    n_machines, last = W.shape[1], W.shape[0] - 1
+    decision = np.empty(n_machines)
+    step = np.empty(n_machines)
+    for position in range(len(order)):
+        i = order[position]
+        curvature = squared_lengths[i] + damping[i]
+        if curvature <= 0.0:
+            curvature = 1e-300
+        for m in range(n_machines):
+            decision[m] = bias * W[last, m]
+        for k in range(indptr[i], indptr[i + 1]):
+            value, line = X[k], W[indices[k]]
+            for m in range(n_machines):
+                decision[m] += value * line[m]
+        moves = False
+        for m in range(n_machines):
+            c = coef[i, m]
+            slope = linear[i, m] - decision[m] - damping[i] * c
+            best = best_coordinate(c, slope, curvature, lower[i, m], upper[i, m], epsilon[i])
+            step[m] = best - c
+            coef[i, m] = best
+            moves = moves or step[m] != 0.0
+        if moves:
+            for k in range(indptr[i], indptr[i + 1]):
+                value, line = X[k], W[indices[k]]
+                for m in range(n_machines):
+                    line[m] += value * step[m]
+            for m in range(n_machines):
+                W[last, m] += bias * step[m]

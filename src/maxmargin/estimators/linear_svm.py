@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
+from maxmargin.engines.threads import available_cores, workers
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel
@@ -25,6 +26,8 @@ from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget
 from maxmargin.solvers.interior_point import is_tall
 from maxmargin.solvers.newton import LARGEST as LARGEST_FOR_NEWTON
+
+FEWEST_TOGETHER = 4  # classes for which it pays to read each row once for all of them
 
 
 class LinearSVM(LinearModel):
@@ -74,16 +77,45 @@ class LinearSVM(LinearModel):
 
     def _solve(self, X, targets, C, bias):
         """One machine per target: the weights, the iterations, the proofs and why they ended."""
-        weights, n_iters, proofs, reasons = [], [], [], []
-        for target in targets:
-            problem = self._problem(X, target, C, bias)
+        problems = [self._problem(X, target, C, bias) for target in targets]
+        if self._can_share_rows(problems):
+            return self._solve_together(problems)
+        found = [None] * len(targets)
+
+        def solve(k):
+            problem = problems[k]
             solver = self._solver(problem)
             w, coef, n_iter, stopped = solver.solve(problem, Budget(self.max_iter))
-            weights.append(w)
-            n_iters.append(n_iter)
-            proofs.append(solver.certify(problem, w, coef))
-            reasons.append(stopped)
-        return np.array(weights), int(max(n_iters)), proofs, set(reasons)
+            found[k] = w, n_iter, solver.certify(problem, w, coef), stopped
+
+        if isinstance(self.random_state, np.random.RandomState):  # in the order of its numbers
+            for k in range(len(targets)):
+                solve(k)
+        else:
+            with workers(min(len(targets), available_cores())) as pool:
+                pool.map(solve, range(len(targets)))
+        weights, n_iters, proofs, reasons = zip(*found, strict=True)
+        return np.array(weights), int(max(n_iters)), list(proofs), set(reasons)
+
+    def _can_share_rows(self, problems):
+        """Many classes of sparse rows that dual descent would solve one after the other."""
+        first = problems[0]
+        enough = len(problems) >= FEWEST_TOGETHER and arrays.is_sparse(first.X)
+        # Plain losses need many passes, over few points each: those differ from class to class.
+        by_descent = type(self._solver(first)) is solver_named("dual_descent")
+        return enough and first.is_squared and by_descent
+
+    def _solve_together(self, problems):
+        seed = seed_of(self.random_state)
+        solver = solver_named("one_vs_rest")(self.tol, self.max_iter, seed)
+        found = solver.solve(problems, Budget(self.max_iter))
+        proofs = [
+            solver.certify(p, w, coef) for p, (w, coef, *_) in zip(problems, found, strict=True)
+        ]
+        weights = np.array([w for w, *_ in found])
+        # Whoever sets a limit and was already there has nothing to be warned of.
+        stopped = "converged" if all(proof.optimal for proof in proofs) else found[0][3]
+        return weights, found[0][2], proofs, {stopped}
 
     def _solver(self, problem):
         """Newton for squared losses of not too many features, an interior point for plain ones of

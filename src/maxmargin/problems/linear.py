@@ -57,7 +57,10 @@ class LinearProblem:
 
     def loss(self, w):
         """sum_i C_i loss_i."""
-        residual = self.linear - self.decisions(w)
+        return self.loss_of(self.decisions(w))
+
+    def loss_of(self, decisions):
+        residual = self.linear - decisions
         best = self.best_response(residual)
         return float(best @ residual - self.epsilon @ np.abs(best) - 0.5 * self.damping @ best**2)
 
@@ -75,13 +78,16 @@ class LinearProblem:
         `tol` bounds the relative duality gap.
         """
         dual_w = self.weights_of(coef)
-        residual = self.linear - self.decisions(dual_w) - self.damping * coef
+        decisions = self.decisions(dual_w)
+        same = np.array_equal(w, dual_w)
+        primal = float(0.5 * w @ w) + self.loss_of(decisions) if same else self.primal(w)
+        residual = self.linear - decisions - self.damping * coef
         outward = np.where(
             coef != 0, residual * np.sign(coef) - self.epsilon, self._gain_at_zero(residual)
         )
         at_bound = self._at_bound(coef)
         return replace(
-            self.certificate(self.primal(w), self.dual(coef, dual_w), coef, tol),
+            self.certificate(primal, self.dual(coef, dual_w), coef, tol),
             stationarity=float(np.max(np.abs(w - dual_w))),
             complementary_slackness=float(np.max(-outward[coef != 0], initial=0.0)),
             slack_complementarity=float(np.max(outward[~at_bound], initial=0.0)),

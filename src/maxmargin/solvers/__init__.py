@@ -10,10 +10,12 @@ _CLASSES = {
     "smo_pairs": "SMOPairs",
     "coordinate_ascent": "CoordinateAscent",
     "dual_descent": "DualDescent",
+    "one_vs_rest": "OneVsRestDescent",
     "interior_point": "InteriorPoint",
     "newton": "Newton",
     "l1_newton": "L1Newton",
     "crammer_singer": "CrammerSinger",
+    "coordinate_descent": "CoordinateDescent",
 }
 TEACHING = ("smo_simplified", "smo_random_pair", "smo_platt", "smo_pairs", "coordinate_ascent")
 NAMES = ("smo", *TEACHING)  # of kernel machines

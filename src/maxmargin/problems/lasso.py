@@ -1,0 +1,176 @@
+"""The lasso: squared loss plus alpha |w|_1, its dual, and the gap between them.
+
+With the bias profiled out (features and target centred) and every row times the root of its weight,
+the problem of total weight W becomes
+
+    minimise  P(w) = 1/2 |r|^2 + penalty |w|_1    with r = y - Zw and penalty = alpha W.
+
+Its dual maximises D(v) = y.v - 1/2 |v|^2 over |Z'v| <= penalty. A multiple v = s r of the residual
+is feasible for s small enough, and then
+
+    P - D = 1/2 (1 - s)^2 |r|^2 + sum_j ( penalty |w_j| - s w_j (Z'r)_j ),
+
+of which no term is negative: the sum has no cancellation and can be trusted down to rounding. With
+w >= 0 the constraint of the dual is Z'v <= penalty, and the rest is the same.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin import arrays
+from maxmargin.problems.certificate import Certificate
+
+ROUNDING = 1e-14  # by which the difference of two objectives may be wrong, relative to them
+WORTH_GATHERING = 0.3  # the largest part of the columns that is worth a copy
+
+
+@dataclass(frozen=True)
+class Features:
+    """Z = matrix - root mean': features less their mean, each row times the root of its weight.
+
+    A dense matrix is centred itself, once, and `mean` is zero; a sparse one stays sparse.
+    """
+
+    matrix: object
+    root: np.ndarray
+    mean: np.ndarray
+
+    @classmethod
+    def of(cls, X, weight, mean):
+        root = np.sqrt(weight)
+        if arrays.is_sparse(X):
+            return cls(sparse.csc_array(X.multiply(root[:, None])), root, mean)
+        matrix = np.array(X, order="F")  # a copy: the solver reads columns
+        matrix -= mean
+        if np.any(weight != 1.0):
+            matrix *= root[:, None]
+        return cls(matrix, root, np.zeros_like(mean))
+
+    @property
+    def n_features(self):
+        return self.matrix.shape[1]
+
+    def correlations(self, residual):
+        """Z'r."""
+        return self.matrix.T @ residual - self.mean * (self.root @ residual)
+
+    def combination(self, w):
+        """Zw, from the columns that count."""
+        used = np.flatnonzero(w)
+        if len(used) > WORTH_GATHERING * len(w):
+            used = slice(None)
+        return self.matrix[:, used] @ w[used] - self.root * (self.mean[used] @ w[used])
+
+    def columns(self):
+        """The columns as compiled loops read them: a dense transpose, or the arrays of CSC."""
+        if arrays.is_sparse(self.matrix):
+            return self.matrix.data, self.matrix.indices, self.matrix.indptr
+        return self.matrix.T, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+
+    @cached_property
+    def squared_lengths(self):
+        """|Z_j|^2."""
+        return arrays.squared_norms(self.matrix.T) - (self.root @ self.root) * self.mean**2
+
+    def gram(self, some, others):
+        """Z_some' Z_others as a dense matrix."""
+        product = arrays.dense(self.matrix[:, some].T @ self.matrix[:, others])
+        return product - (self.root @ self.root) * np.outer(self.mean[some], self.mean[others])
+
+
+class Point(NamedTuple):
+    """A w, and what follows from it by one pass over the data."""
+
+    w: np.ndarray
+    residual: np.ndarray
+    correlations: np.ndarray
+
+
+@dataclass(frozen=True)
+class LassoProblem:
+    """One target, centred and weighted like the features; `positive` asks for w >= 0."""
+
+    features: Features
+    y: np.ndarray
+    positive: bool = False
+
+    @property
+    def total_weight(self):
+        return float(self.features.root @ self.features.root)
+
+    @property
+    def scale(self):
+        """|y|^2, in which gaps are measured."""
+        return float(self.y @ self.y)
+
+    def at(self, w):
+        """The point at w, from the data."""
+        residual = self.y - self.features.combination(w)
+        return Point(w, residual, self.features.correlations(residual))
+
+    def start(self):
+        """The point at w = 0, where products that are too large for floats show first."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            point = self.at(np.zeros(self.features.n_features))
+            if not np.all(np.isfinite(point.correlations)) or not np.isfinite(self.scale):
+                raise ValueError("Lasso: the products of X and y overflow. Scale the data.")
+        return point
+
+    def largest_alpha(self, start):
+        """The smallest alpha at which w = 0 is optimal."""
+        return float(np.max(self.pull(start.correlations), initial=0.0)) / self.total_weight
+
+    def pull(self, correlations):
+        """How strongly each feature asks to be in use: it comes in when this is above the penalty.
+
+        |Z'r|, or Z'r itself where only a positive weight is allowed.
+        """
+        return correlations if self.positive else np.abs(correlations)
+
+    def gap(self, point, penalty):
+        """P - D; at most so much can be gained."""
+        return self._gap_and_multiple(point, penalty)[0]
+
+    def _gap_and_multiple(self, point, penalty):
+        """The gap, and the s of the best dual point s r."""
+        squared = float(point.residual @ point.residual)
+        inner = float(point.w @ point.correlations)
+        highest = float(np.max(self.pull(point.correlations), initial=0.0))
+        multiple = 1.0 if squared == 0.0 else max(0.0, (squared + inner) / squared)
+        if multiple * highest > penalty:
+            multiple = penalty / highest
+        shortfall = penalty * float(np.abs(point.w).sum()) - multiple * inner
+        return 0.5 * (1.0 - multiple) ** 2 * squared + shortfall, multiple
+
+    def certify(self, point, penalty, tol):
+        """The proof, in the scale of 1/(2n) |r|^2 + alpha |w|_1.
+
+        `tol` is relative to |y|^2 and a certificate's own to the objective: it is converted.
+        """
+        squared = float(point.residual @ point.residual)
+        multiple = self._gap_and_multiple(point, penalty)[1]
+        primal = 0.5 * squared + penalty * float(np.abs(point.w).sum())
+        dual = multiple * float(point.residual @ self.y) - 0.5 * multiple**2 * squared
+        in_use = point.w != 0
+        excess = self.pull(multiple * point.correlations) - penalty
+        slack = penalty - point.correlations[in_use] * np.sign(point.w[in_use])
+        size = max(abs(primal), abs(dual))
+        weight = self.total_weight
+        return Certificate(
+            primal_objective=primal / weight,
+            dual_objective=dual / weight,
+            stationarity=0.0,
+            primal_feasibility=0.0,
+            dual_feasibility=float(np.max(excess, initial=0.0)) / weight,
+            complementary_slackness=float(np.max(np.abs(slack), initial=0.0)) / weight,
+            slack_complementarity=0.0,
+            n_zero=int(np.sum(~in_use)),
+            n_free=int(np.sum(in_use)),
+            n_bound=0,
+            tol=ROUNDING + (tol * self.scale / size if size > 0 else tol),
+            by_gap=True,
+        )
