@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         datasets,
         displays,
         errors,
+        files,
         inspection,
         kernels,
         losses,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.perceptron import Perceptron
     from maxmargin.estimators.svc import SVC, NuSVC
     from maxmargin.estimators.svr import SVR, NuSVR
+    from maxmargin.files import load, save
     from maxmargin.kernels import mercer
     from maxmargin.patching import patch_sklearn, unpatch_sklearn
 
@@ -63,15 +65,18 @@ __all__ = [
     "datasets",
     "displays",
     "errors",
+    "files",
     "from_sklearn",
     "inspection",
     "kernels",
     "l1_min_c",
+    "load",
     "losses",
     "mercer",
     "patch_sklearn",
     "penalties",
     "problems",
+    "save",
     "solvers",
     "to_sklearn",
     "unpatch_sklearn",
@@ -90,6 +95,7 @@ _CONTENTS = {
     "estimators.perceptron": ("Perceptron",),
     "estimators.svc": ("SVC", "NuSVC"),
     "estimators.svr": ("SVR", "NuSVR"),
+    "files": ("load", "save"),
     "kernels": ("mercer",),
     "patching": ("patch_sklearn", "unpatch_sklearn"),
 }

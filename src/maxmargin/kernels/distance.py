@@ -39,6 +39,10 @@ class RBF(Kernel):
             check_gamma(self)
         else:
             check_number(self, "sigma", self.sigma, above=0.0)
+            if not 1e-150 < self.sigma < 1e150:
+                raise ValueError(
+                    f"RBF: sigma must have a square that is a number, got {self.sigma!r}."
+                )
 
     def resolve(self, X, sample_weight=None):
         return resolved_gamma(self, X, sample_weight)

@@ -1,0 +1,113 @@
+"""Python values as JSON beside named arrays; `decoding` leads back.
+
+What JSON has (None, True, numbers, text, lists) stands for itself; anything else is an object with
+one key, its tag. The list of tags is closed: no tag names code.
+"""
+
+import numbers
+from dataclasses import fields
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin import solvers
+from maxmargin.files.kernels_as_json import kernel_to_json
+from maxmargin.kernels import Kernel
+from maxmargin.problems.certificate import Certificate
+from maxmargin.solvers.base import Solver
+
+CERTIFICATE_COLUMNS = [field.name for field in fields(Certificate) if field.name != "parts"]
+SOLVERS = {solvers._CLASSES[name]: name for name in solvers.NAMES}
+LARGEST_WHOLE = 2**63
+
+
+class Encoder:
+    """Collects the arrays of the values it encodes."""
+
+    def __init__(self):
+        self.arrays = {}
+
+    def encode(self, name, value):
+        """The JSON of a value; `name` is that of the arrays it leaves behind."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, numbers.Integral) and abs(int(value)) < LARGEST_WHOLE:
+            return int(value)
+        if isinstance(value, float):
+            return value if np.isfinite(value) else {"float": str(value)}
+        if isinstance(value, (list, tuple)):
+            return self._sequence(name, value)
+        for kind, encode in ENCODERS.items():
+            if isinstance(value, kind):
+                return encode(self, name, value)
+        raise ValueError(f"{name} is {value!r}, and a file cannot hold a {type(value).__name__}.")
+
+    def _sequence(self, name, value):
+        if value and type(value[0]).__name__ == "Iterate":  # its module brings compiled loops
+            return self._iterates(name, value)
+        encoded = [self.encode(f"{name}.{k}", one) for k, one in enumerate(value)]
+        return encoded if isinstance(value, list) else {"tuple": encoded}
+
+    def _keep(self, name, array):
+        self.arrays[name] = array
+        return name
+
+    def _array(self, name, array):
+        if array.dtype.kind != "O":
+            return {"array": self._keep(name, array)}
+        text = array.astype(str)
+        if any(type(one) is not str for one in array.flat) or np.any(text.astype(object) != array):
+            raise ValueError(f"{name} holds objects that are not text, and a file cannot.")
+        return {"objects": self._keep(name, text)}
+
+    def _sparse(self, name, matrix):
+        tag = "csr_matrix" if isinstance(matrix, sparse.spmatrix) else "csr_array"
+        if matrix.format != "csr":
+            raise ValueError(f"{name} is a sparse matrix in {matrix.format} form, not in CSR.")
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        for part in ("data", "indices", "indptr"):
+            self._keep(f"{name}.{part}", getattr(matrix, part))
+        return {tag: [name, list(matrix.shape)]}
+
+    def _map(self, name, value):
+        if not all(isinstance(key, (str, numbers.Real)) for key in value):
+            raise ValueError(f"{name} has a key that is neither text nor a number.")
+        pairs = [[self.encode(name, key), self.encode(name, one)] for key, one in value.items()]
+        return {"map": pairs}
+
+    def _kernel(self, name, kernel):
+        return {"kernel": kernel_to_json(kernel)}
+
+    def _solver(self, name, solver):
+        options = {field.name: getattr(solver, field.name) for field in fields(solver)}
+        if SOLVERS.get(type(solver).__name__) is None:
+            raise ValueError(f"{name} is {solver!r}, a class that the format does not know.")
+        return {"solver": [type(solver).__name__, self._map(name, options)]}
+
+    def _certificate(self, name, proof):
+        rows = [[getattr(one, column) for column in CERTIFICATE_COLUMNS]
+                for one in (proof, *proof.parts)]  # fmt: skip
+        return {"certificate": self._keep(name, np.array(rows, dtype=np.float64))}
+
+    def _iterates(self, name, iterates):
+        """Where gradient descent stands: all problems side by side."""
+        self._keep(f"{name}.w", np.array([one.w for one in iterates]))
+        self._keep(f"{name}.mean", np.array([one.mean for one in iterates]))
+        counts = [[one.t, one.n_epochs] for one in iterates]
+        self._keep(f"{name}.counts", np.array(counts, dtype=np.int64))
+        return {"iterates": name}
+
+
+ENCODERS = {
+    np.ndarray: Encoder._array,
+    sparse.spmatrix: Encoder._sparse,
+    sparse.sparray: Encoder._sparse,
+    dict: Encoder._map,
+    Kernel: Encoder._kernel,
+    Solver: Encoder._solver,
+    Certificate: Encoder._certificate,
+}

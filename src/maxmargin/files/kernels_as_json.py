@@ -1,0 +1,87 @@
+"""Kernels as JSON: a name from a closed list, and its parameters, which may be kernels again.
+
+A kernel that holds a function (Custom, Conformal) is refused: a file would have to name code.
+"""
+
+import numbers
+
+from maxmargin import kernels
+from maxmargin.kernels import RBF, Conformal, Custom, Kernel
+
+HOLD_FUNCTIONS = (Kernel, Custom, Conformal)
+CLASSES = {
+    name: value
+    for name, value in vars(kernels).items()
+    if isinstance(value, type) and issubclass(value, Kernel) and value not in HOLD_FUNCTIONS
+}
+NAMED_GAMMAS = ("scale", "auto")
+DEEPEST = 50  # kernels within kernels
+LARGEST_WHOLE = 2**31
+SIGMAS = (1e-150, 1e150)  # whose squares, and one divided by them, are still numbers
+
+
+def kernel_to_json(kernel, depth=0):
+    """{"name": ..., "parameters": {...}} for a kernel of the closed list."""
+    name = type(kernel).__name__
+    if CLASSES.get(name) is not type(kernel):
+        raise ValueError(
+            f"the kernel {name} holds a function or is a class of your own, and a file cannot "
+            "hold code. Use a kernel of maxmargin.kernels without functions, or pickle the model."
+        )
+    if depth > DEEPEST:
+        raise ValueError(f"the kernel {name} is made of kernels more than {DEEPEST} deep.")
+    parameters = kernel.get_params(deep=False)
+    encoded = {
+        key: kernel_to_json(value, depth + 1) if isinstance(value, Kernel) else _plain(value)
+        for key, value in parameters.items()
+    }
+    return {"name": name, "parameters": encoded}
+
+
+def kernel_from_json(description, depth=0):
+    """The kernel that a description means; parameters must be known and of the right kind."""
+    if not isinstance(description, dict) or set(description) != {"name", "parameters"}:
+        raise ValueError("a kernel must have a name and parameters.")
+    name, parameters = description["name"], description["parameters"]
+    if not isinstance(name, str) or name not in CLASSES or depth > DEEPEST:
+        raise ValueError(f"unknown kernel {str(name)[:100]!r}.")
+    known = set(CLASSES[name]._get_param_names())
+    if not isinstance(parameters, dict) or set(parameters) != known:
+        raise ValueError(f"the parameters of {name} must be {sorted(known)}.")
+    decoded = {
+        key: kernel_from_json(value, depth + 1) if isinstance(value, dict) else _plain(value)
+        for key, value in parameters.items()
+    }
+    kernel = CLASSES[name](**decoded)
+    _check_parts(kernel, decoded)
+    return kernel
+
+
+def _check_parts(kernel, parameters):
+    """Kernels stand where kernels belong, and numbers elsewhere."""
+    holders = {"left", "right", "kernel"}
+    for key, value in parameters.items():
+        if isinstance(value, Kernel) != (key in holders):
+            raise ValueError(f"{type(kernel).__name__}: {key} cannot be a {type(value).__name__}.")
+
+
+def _plain(value):
+    """None, a word for gamma, or a number as Python has it."""
+    if value is None or (isinstance(value, str) and value in NAMED_GAMMAS):
+        return value
+    if isinstance(value, numbers.Integral) and abs(int(value)) <= LARGEST_WHOLE:
+        return int(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        return float(value)
+    raise ValueError(f"a parameter of a kernel cannot be {str(value)[:100]!r}.")
+
+
+def check_fitted_kernel(kernel):
+    """Refuse a kernel whose parameters are not all numbers in their ranges."""
+    kernel.check()
+    if isinstance(kernel, RBF) and kernel.sigma is not None:
+        smallest, largest = SIGMAS
+        if not smallest <= kernel.sigma <= largest:
+            raise ValueError(f"RBF: sigma={kernel.sigma!r} is too small or too large.")
+    for part in kernel.parts():
+        check_fitted_kernel(part)

@@ -1,0 +1,195 @@
+"""LIBSVM's model files, read as fitted kernel machines."""
+
+import re
+from itertools import islice
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.estimators.exchange import CLASSES
+from maxmargin.estimators.parameters import KERNELS
+from maxmargin.files.access import MAX_BYTES, reasons_named, text_of
+from maxmargin.files.libsvm_layout import (
+    KERNEL_TYPES,
+    LARGEST_LABEL,
+    SHAPES,
+    SVM_TYPES,
+    reordered,
+)
+from maxmargin.files.schema import check_model
+from maxmargin.files.sparse_text import NUMBER, SparseReader, fault
+
+BLOCK_LINES = 20_000
+WORDS = {
+    float: re.compile(NUMBER.decode(), re.ASCII),
+    int: re.compile(r"[-+]?+\d{1,10}", re.ASCII),
+}
+
+
+def load_libsvm(path, *, n_features=None, max_bytes=MAX_BYTES):
+    """Read a model that LIBSVM's `svm-train` (or `save_libsvm`) wrote, ready to predict.
+
+    Parameters
+    ----------
+    path : str or path
+    n_features : int, optional
+        The number of features of the training data (of a precomputed kernel: its rows). The file
+        does not say; without it, the largest index in the support vectors decides.
+    max_bytes : int, default=4 GiB
+
+    Returns
+    -------
+    model : SVC, NuSVC, SVR, NuSVR or OneClassSVM
+        With sparse support vectors, so that it predicts for dense and for sparse rows. What the
+        file does not hold (C, nu, epsilon, the row numbers of the support vectors, a certificate)
+        has its default or is not there. Probabilities of LIBSVM's are left out.
+
+    Raises
+    ------
+    FileError
+        `path:line:column: reason`
+
+    Notes
+    -----
+    Classes are sorted here. Where several have equally many votes, the smallest label wins; LIBSVM
+    takes the one that stands first in the file.
+    """
+    with reasons_named(path), text_of(path, max_bytes) as file:
+        head, n_head = _read_head(path, file)
+        reader = SparseReader(path, n_leading=head["nr_class"] - 1)
+        lines = enumerate(file, start=n_head + 1)
+        while block := list(islice(lines, BLOCK_LINES)):
+            reader.add([line.rstrip(b" \t\r\n") for _, line in block], [n for n, _ in block])
+        model = _model_of(head, reader.rows(), n_features)
+        check_model(model)
+        return model
+
+
+# What a field of numbers holds: how many (None: any), and of which kind.
+FIELDS = {
+    "degree": (1, int),
+    "gamma": (1, float),
+    "coef0": (1, float),
+    "nr_class": (1, int),
+    "total_sv": (1, int),
+    "rho": (None, float),
+    "label": (None, int),
+    "probA": (None, float),
+    "probB": (None, float),
+    "prob_density_marks": (None, float),
+    "nr_sv": (None, int),
+}
+
+
+def _read_head(path, file):
+    """The fields above the line "SV", each at most once, and how many lines that were."""
+    head = {}
+    for number, line in enumerate(file, start=1):
+        words = line.decode("ascii", "backslashreplace").split()
+        if not words:
+            raise fault(path, number, 1, "expected a field, got an empty line")
+        key, *values = words
+        if key == "SV":
+            return _checked_head(head), number
+        if key in head:
+            raise fault(path, number, 1, f"{key} is there twice")
+        if key in ("svm_type", "kernel_type"):
+            known = SVM_TYPES if key == "svm_type" else KERNEL_TYPES
+            if len(values) != 1 or values[0] not in known:
+                reason = f"{key} must be one of {', '.join(known)}"
+                raise fault(path, number, len(key) + 2, reason)
+            head[key] = known[values[0]]
+        elif key in FIELDS:
+            head[key] = _numbers(path, number, line, key, values)
+        else:
+            raise fault(path, number, 1, f"unknown field {key[:40]!r}")
+    raise ValueError("not a LIBSVM model: it ends before the line SV.")
+
+
+def _numbers(path, number, line, key, words):
+    wanted, kind = FIELDS[key]
+    if not words or (wanted is not None and len(words) != wanted):
+        raise fault(path, number, len(key) + 2, f"{key} has {len(words)} values")
+    for word in words:
+        fits = WORDS[kind].fullmatch(word) and np.isfinite(float(word))
+        if not fits or (kind is int and abs(int(word)) >= LARGEST_LABEL):
+            column = line.find(word.encode("ascii", "replace"), len(key)) + 1
+            raise fault(path, number, column, f"{key} cannot be {word[:40]!r}")
+    values = [kind(word) for word in words]
+    return values[0] if wanted == 1 else values
+
+
+def _checked_head(head):
+    """Every field that the types call for, and as many values as there are classes."""
+    for key in ("svm_type", "kernel_type", "nr_class", "total_sv", "rho"):
+        _require(key in head, f"{key} is missing.")
+    for key in SHAPES.get(head["kernel_type"], ()):
+        _require(key in head, f"{key} is missing.")
+    classifies, k = head["svm_type"] in ("SVC", "NuSVC"), head["nr_class"]
+    _require(k >= 2 if classifies else k == 2, f"nr_class cannot be {k}.")
+    has_labels = {"label", "nr_sv"} & head.keys()
+    _require(len(has_labels) == 2 * classifies, "label or nr_sv is missing, or does not belong.")
+    machines = k * (k - 1) // 2
+    lengths = {"rho": machines, "probA": machines, "probB": machines, "label": k, "nr_sv": k}
+    for key in lengths.keys() & head.keys():
+        found = len(head[key])
+        _require(found == lengths[key], f"{key} must have {lengths[key]} values, not {found}.")
+    if classifies:
+        _require(len(set(head["label"])) == k, "a label is there twice.")
+        _require(min(head["nr_sv"]) >= 0, "nr_sv has a negative count.")
+        _require(sum(head["nr_sv"]) == head["total_sv"], "nr_sv does not sum to total_sv.")
+    return head
+
+
+def _require(holds, reason):
+    if not holds:
+        raise ValueError(reason)
+
+
+def _model_of(head, rows, n_features):
+    """The fitted estimator of a file's fields and support vectors."""
+    n = len(rows.leading)
+    _require(n == head["total_sv"], f"has {n} support vectors, but total_sv is {head['total_sv']}.")
+    name = head["kernel_type"]
+    shape = {key: head[key] for key in SHAPES.get(name, ())}
+    model = CLASSES[head["svm_type"]](kernel=name, **shape)
+    coef, intercepts = np.ascontiguousarray(rows.leading.T), -np.array(head["rho"])
+    order = np.arange(n)
+    if "label" in head:
+        model.classes_, places = np.unique(head["label"], return_index=True)
+        coef, intercepts, order = reordered(coef, intercepts, head["nr_sv"], places.tolist())
+        if len(model.classes_) == 2:
+            coef, intercepts = -coef, -intercepts
+        model.n_support_ = np.array(head["nr_sv"], dtype=np.int32)[places]
+        model.n_iter_ = np.zeros(len(intercepts), dtype=np.int32)
+        model.class_weight_ = np.ones(len(model.classes_))
+    else:
+        model.n_support_, model.n_iter_ = np.array([n], dtype=np.int32), 0
+    model.intercept_ = intercepts
+    _keep_vectors(model, rows, coef, order, n_features)
+    model.kernel_ = KERNELS[name](model)
+    model.converged_, model.fit_status_ = True, 0
+    return model
+
+
+def _keep_vectors(model, rows, coef, order, n_features):
+    """Support vectors in the new order; of a precomputed kernel only their numbers."""
+    n = len(rows.leading)
+    if model.kernel == "precomputed":
+        first_only = np.array_equal(np.diff(rows.indptr), np.ones(n)) and not np.any(rows.indices)
+        _require(first_only, "a support vector of a precomputed kernel must be 0:number.")
+        whole = np.all(rows.values == np.floor(rows.values)) and np.all(rows.values >= 1)
+        _require(whole and np.all(rows.values < LARGEST_LABEL), "row numbers must be from 1 on.")
+        support = rows.values[order].astype(np.int64) - 1
+        found, vectors = int(support.max(initial=-1)) + 1, np.empty((0, 0))
+    else:
+        _require(not np.any(rows.indices == 0), "the index 0 is for precomputed kernels.")
+        found, support = int(rows.indices.max(initial=0)), np.arange(n)
+        vectors = rows.matrix(1, found if n_features is None else max(found, n_features))[order]
+        coef = sparse.csr_matrix(coef)
+    _require(n_features is None or found <= n_features, f"has index {found}, above n_features.")
+    width = found if n_features is None else n_features
+    n_rows = width if model.kernel == "precomputed" else n
+    model.support_, model.dual_coef_ = support.astype(np.int32), coef
+    model.support_vectors_, model.n_features_in_ = vectors, width
+    model.shape_fit_ = (n_rows, width)

@@ -1,0 +1,219 @@
+"""Fitted models as ONNX graphs, made of standard operators in float64.
+
+A kernel is a few nodes between the rows and the support vectors, so composed kernels are composed
+graphs. Nothing is approximated in float32: the graph gives the decision values of the model itself.
+"""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin import arrays
+from maxmargin.estimators.base import BaseSVM
+from maxmargin.estimators.linear_base import LinearModel
+from maxmargin.estimators.one_class import BOUNDARY, OneClassSVM
+from maxmargin.files.onnx_kernels import Formula
+from maxmargin.kernels import Precomputed
+
+OPSET = 17
+INPUT_TYPES = ("float64", "float32")
+
+
+def to_onnx(model, *, dtype="float64"):
+    """A fitted model as an ONNX model, to be run by onnxruntime and others.
+
+    Parameters
+    ----------
+    model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR or another linear model
+        Fitted. Of the kernels, all but the Laplacian and those that hold functions.
+    dtype : {"float64", "float32"}, default="float64"
+        Of the input "X", which has a row per point. It is computed in float64 either way.
+
+    Returns
+    -------
+    graph : onnx.ModelProto
+        Its outputs are "label" and "decision" (the values of `decision_function`) for a classifier
+        and `OneClassSVM`, and "prediction" for a regressor. `graph.SerializeToString()` are the
+        bytes of an .onnx file.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin.files import to_onnx
+    >>> model = SVC().fit([[0.0], [1.0]], [0, 1])
+    >>> [output.name for output in to_onnx(model).graph.output]    # doctest: +SKIP
+    ['label', 'decision']
+    """
+    check_is_fitted(model)
+    if not isinstance(model, (BaseSVM, LinearModel)):
+        raise TypeError(f"to_onnx: cannot write a {type(model).__name__}.")
+    if isinstance(model, BaseSVM) and model._rows() == "anything":
+        raise TypeError("to_onnx: a kernel that is a function cannot be written.")
+    if dtype not in INPUT_TYPES:
+        raise ValueError(f"to_onnx: dtype must be 'float64' or 'float32', got {dtype!r}.")
+    graph = Graph(model.n_features_in_, dtype)
+    decisions = _decisions(graph, model)
+    if isinstance(model, OneClassSVM):
+        _one_class_outputs(graph, model, decisions)
+    elif is_classifier(model):
+        _class_outputs(graph, model, decisions)
+    else:
+        width = None if isinstance(model, BaseSVM) or model.coef_.ndim == 1 else len(model.coef_)
+        values = graph.flat(decisions) if width is None else decisions
+        graph.output("prediction", values, np.float64, width)
+    return graph.finished(type(model).__name__)
+
+
+class Graph:
+    """An ONNX graph that grows node by node; every method returns the name of a value."""
+
+    def __init__(self, n_features, dtype):
+        self.onnx = _onnx()
+        self.nodes, self.constants, self.outputs = [], [], []
+        kind = self.kind(dtype)
+        self.inputs = [self.onnx.helper.make_tensor_value_info("X", kind, [None, n_features])]
+        self.X = self.node("Cast", "X", to=self.kind("float64"))
+
+    def kind(self, dtype):
+        return self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+    def node(self, operator, *inputs, **attributes):
+        """The value of an operator; arrays and numbers among its inputs become constants."""
+        name = f"{operator.lower()}_{len(self.nodes)}"
+        inputs = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [name], **attributes))
+        return name
+
+    def constant(self, value):
+        name = f"constant_{len(self.constants)}"
+        value = np.asarray(value)
+        if value.dtype.kind == "U":  # the form that onnx takes text in
+            value = value.astype(object)
+        self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def flat(self, column):
+        return self.node("Squeeze", column, np.array([1]))
+
+    def row_sums(self, values):
+        return self.node("ReduceSum", values, np.array([1]), keepdims=1)
+
+    def output(self, name, value, dtype, width=None):
+        """Give a value out: one entry per row, or `width` of them."""
+        self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
+        kind = self.onnx.TensorProto.STRING if np.dtype(dtype).kind in "UO" else self.kind(dtype)
+        shape = [None] if width is None else [None, width]
+        self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
+
+    def finished(self, name):
+        helper = self.onnx.helper
+        graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants)
+        opset = [helper.make_opsetid("", OPSET)]
+        model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+        model.producer_name = "maxmargin"
+        self.onnx.checker.check_model(model)
+        return model
+
+
+def _onnx():
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError as error:
+        raise ImportError(
+            "to_onnx needs the package onnx: pip install 'maxmargin[onnx]'"
+        ) from error
+    return onnx
+
+
+def _decisions(graph, model):
+    """One column per machine: sum_i coef_i k(x_i, x) + b, or w.x + b."""
+    if isinstance(model, LinearModel):
+        if not hasattr(model, "coef_"):
+            raise TypeError(f"to_onnx: cannot write a {type(model).__name__} with a kernel.")
+        weights = np.atleast_2d(arrays.dense(model.coef_)).T
+        values = graph.X
+    else:
+        model._check_unaltered()
+        weights, values = _machine_columns(model), _kernel_values(graph, model)
+    products = graph.node("MatMul", values, weights)
+    return graph.node("Add", products, np.atleast_1d(np.asarray(model.intercept_, dtype=float)))
+
+
+def _machine_columns(model):
+    """The coefficients of every machine: a row per support vector, a column per machine."""
+    coef = arrays.dense(model.dual_coef_)
+    if not is_classifier(model):
+        return np.ascontiguousarray(coef.T)
+    how = model._decomposition(len(model.classes_))
+    columns = np.zeros((coef.shape[1], len(how.tasks)))
+    for machine, task in enumerate(how.tasks):
+        for row, k in how.coef_rows(task):
+            part = model._support_of(k)
+            columns[part, machine] = coef[row, part]
+    return columns
+
+
+def _kernel_values(graph, model):
+    if isinstance(model.kernel_, Precomputed):
+        return graph.node("Gather", graph.X, model.support_.astype(np.int64), axis=1)
+    Z = np.ascontiguousarray(arrays.dense(model.support_vectors_))
+    # Distances lose no digits to a shift of all points.
+    centre = Z.mean(axis=0) if len(Z) else np.zeros(Z.shape[1])
+    return Formula(graph, Z, centre).of(model.kernel_)
+
+
+def _one_class_outputs(graph, model, decisions):
+    """Nearer to the boundary than rounding is on it, as in `OneClassSVM.decision_function`."""
+    values = graph.flat(decisions)
+    near = graph.node("LessOrEqual", graph.node("Abs", values),
+                      BOUNDARY * float(abs(model.offset_[0])))  # fmt: skip
+    values = graph.node("Where", near, 0.0, values)
+    inside = graph.node("GreaterOrEqual", values, 0.0)
+    graph.output("label", graph.node("Where", inside, np.int64(1), np.int64(-1)), np.int64)
+    graph.output("decision", values, np.float64)
+
+
+def _class_outputs(graph, model, decisions):
+    k = len(model.classes_)
+    width = k
+    if k == 2:
+        values, width = graph.flat(decisions), None
+        # An SVC gives zero to the second class, a linear machine to the first, as scikit-learn has.
+        operator = "GreaterOrEqual" if isinstance(model, BaseSVM) else "Greater"
+        winner = graph.node("Cast", graph.node(operator, values, 0.0), to=graph.kind("int64"))
+    elif isinstance(model, LinearModel) or model._decomposition(k).n_coef_rows == k:
+        values = decisions
+        winner = graph.node("ArgMax", decisions, axis=1, keepdims=0)
+    else:
+        values, winner, width = _votes(graph, model, decisions)
+    classes = model.classes_ if model.classes_.dtype.kind in "UObf" else model.classes_.astype(int)
+    graph.output("label", graph.node("Gather", classes, winner), classes.dtype)
+    graph.output("decision", values, np.float64, width)
+
+
+def _votes(graph, model, decisions):
+    """The decision values in the shape asked for, the class with the most votes, and the width."""
+    how = model._decomposition(len(model.classes_))
+    first, second = np.zeros((2, len(how.tasks), how.n_classes))
+    for machine, (i, j) in enumerate(how.tasks):
+        first[machine, i] = second[machine, j] = 1.0
+
+    def votes(operator):
+        wins = graph.node("Cast", graph.node(operator, decisions, 0.0), to=graph.kind("float64"))
+        losses = graph.node("Sub", 1.0, wins)
+        return graph.node(
+            "Add", graph.node("MatMul", wins, first), graph.node("MatMul", losses, second)
+        )
+
+    confidence = graph.node("MatMul", decisions, first - second)
+    size = graph.node("Add", graph.node("Abs", confidence), 1.0)
+    squeezed = graph.node("Div", confidence, graph.node("Mul", size, 3.0))
+    scores = graph.node("Add", votes("GreaterOrEqual"), squeezed)
+    counted = scores if model.break_ties else votes("Greater")
+    winner = graph.node("ArgMax", counted, axis=1, keepdims=0)
+    if model.decision_function_shape == "ovr":
+        return scores, winner, how.n_classes
+    return decisions, winner, len(how.tasks)

@@ -1,0 +1,438 @@
+"""Crafted model files: each is refused with its reason, within a second and little memory."""
+
+import re
+import time
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+from model_zoo import IGNORED, fitted, model_of, opened_up, seal
+from numpy.lib import format as npy
+
+from maxmargin.files import FileError, archive, load, save
+
+pytestmark = [pytest.mark.filterwarnings(one) for one in IGNORED]
+SECONDS, BYTES = 1.0, 64 * 2**20
+
+
+def refused(path, reason, **options):
+    """Loading raises `FileError: path: reason`, soon and within little memory."""
+    tracemalloc.start()
+    began = time.perf_counter()
+    try:
+        with pytest.raises(FileError, match=reason) as caught:
+            load(path, **options)
+        seconds, peak = time.perf_counter() - began, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert str(caught.value).startswith(f"{path}: ")
+    assert seconds < SECONDS
+    assert peak < BYTES
+
+
+# Content that is sealed with right checksums but makes no sense. Each edit changes the document
+# (its attributes and parameters) and the arrays of a good file.
+
+
+def array(name, value):
+    def edit(document, arrays):
+        arrays[name] = value(arrays[name]) if callable(value) else value
+
+    return edit
+
+
+def attribute(name, value):
+    def edit(document, arrays):
+        document["attributes"][name] = value
+
+    return edit
+
+
+def parameter(name, value):
+    def edit(document, arrays):
+        document["parameters"][name] = value
+
+    return edit
+
+
+def top(name, value):
+    def edit(document, arrays):
+        document[name] = value
+
+    return edit
+
+
+def without(group, name):
+    def edit(document, arrays):
+        del document[group][name]
+
+    return edit
+
+
+def kernel(name, **parameters):
+    return {"kernel": {"name": name, "parameters": parameters}}
+
+
+def entry(place, value):
+    def change(values):
+        values = values.copy()
+        values[place] = value
+        return values
+
+    return change
+
+
+def nested(depth):
+    value = {"name": "Linear", "parameters": {}}
+    for _ in range(depth):
+        value = {"name": "Normalised", "parameters": {"kernel": value}}
+    return {"kernel": value}
+
+
+SEALED = {
+    # the document
+    "another format": ("binary", top("format", "zip"), "not a model file of maxmargin"),
+    "a newer version": ("binary", top("format_version", 2), "written by a newer version"),
+    "version true": ("binary", top("format_version", True), "impossible format version"),
+    "version 0": ("binary", top("format_version", 0), "impossible format version"),
+    "an unknown key": ("binary", top("code", "import os"), "must have exactly"),
+    "an unknown class": ("binary", top("class", "Pipeline"), "unknown class 'Pipeline'"),
+    "a module as class": ("binary", top("class", "displays"), "unknown class 'displays'"),
+    "a function as class": ("binary", top("class", "patch_sklearn"), "unknown class"),
+    "a list as class": ("binary", top("class", ["SVC"]), "unknown class"),
+    "another class": ("binary", top("class", "Ridge"), "unknown name"),
+    "attributes as a list": ("binary", top("attributes", []), "must be named"),
+    "an unknown attribute": ("binary", attribute("predict", 1), "unknown name 'predict'"),
+    "an unknown parameter": ("binary", parameter("__class__", 1), "unknown name '__class__'"),
+    "a missing attribute": ("binary", without("attributes", "kernel_"), "kernel_ is missing"),
+    "a bad parameter": ("binary", parameter("C", -1.0), "C must be a positive number"),
+    "a number as text": ("binary", parameter("tol", "0.1"), "tol must be"),
+    "a seed that is text": ("binary", parameter("random_state", "x"), "random_state must be"),
+    "an unknown tag": ("binary", attribute("fit_status_", {"pickle": "x"}), "unknown kind"),
+    "two tags": ("binary", attribute("fit_status_", {"map": [], "tuple": []}), "unknown kind"),
+    "a huge number": ("binary", attribute("fit_status_", 10**400), "too large"),
+    "a list as solver": (
+        "binary",
+        parameter("solver", {"solver": [["SMO"], {"map": []}]}),
+        "unknown solver",
+    ),
+    "an unknown solver": ("binary", parameter("solver", {"solver": ["os", {"map": []}]}), "solver"),
+    # kernels
+    "an unknown kernel": ("binary", attribute("kernel_", kernel("Custom")), "unknown kernel"),
+    "a kernel without parameters": ("binary", attribute("kernel_", kernel("RBF")), "parameters of"),
+    "a kernel with words": (
+        "binary",
+        attribute("kernel_", kernel("RBF", gamma="scale", sigma=None)),
+        "once there is data",
+    ),
+    "a kernel of another kind": (
+        "binary",
+        attribute("kernel_", kernel("Linear")),
+        "kernel asks for",
+    ),
+    "gamma below zero": (
+        "binary",
+        attribute("kernel_", kernel("RBF", gamma=-1.0, sigma=None)),
+        "gamma must be",
+    ),
+    "a sigma that vanishes": (
+        "binary",
+        attribute("kernel_", kernel("RBF", gamma=1.0, sigma=1e-200)),
+        "too small",
+    ),
+    "a number for a kernel": (
+        "one vs rest",
+        parameter("kernel", kernel("Normalised", kernel=1)),
+        "cannot be a int",
+    ),
+    "deep kernels where none belong": ("waves", parameter("kernel", nested(45)), "kernel must be"),
+    "kernels without end": ("one vs rest", parameter("kernel", nested(60)), "unknown kernel"),
+    # arrays that do not fit
+    "fewer coefficients": ("binary", array("dual_coef_", lambda a: a[:, 1:]), "dual_coef_ has"),
+    "fewer support vectors": (
+        "binary",
+        array("support_vectors_", lambda a: a[1:]),
+        "support_vectors_ has|must have",
+    ),
+    "wider support vectors": (
+        "binary",
+        array("support_vectors_", lambda a: np.hstack([a, a])),
+        "support_vectors_ has",
+    ),
+    "coefficients for more machines": (
+        "binary",
+        array("dual_coef_", lambda a: np.vstack([a, a])),
+        "dual_coef_ has 2 rows instead of 1",
+    ),
+    "two biases for one machine": ("binary", array("intercept_", np.zeros(2)), "by intercept_|2 e"),
+    "counts that do not add up": ("binary", array("n_support_", entry(0, 1)), "n_support_ sums to"),
+    "a negative count": ("binary", array("n_support_", entry(0, -5)), "less than 0"),
+    "a row beyond the data": ("binary", array("support_", entry(0, 48)), "beyond the 48 training"),
+    "a row twice": ("binary", array("support_", lambda a: np.zeros_like(a)), "a row twice"),
+    "a negative row": ("binary", array("support_", entry(0, -1)), "less than 0"),
+    "NaN coefficients": ("binary", array("dual_coef_", entry((0, 0), np.nan)), "NaN or infinity"),
+    "an infinite bias": ("binary", array("intercept_", entry(0, np.inf)), "NaN or infinity"),
+    "float32": ("binary", array("dual_coef_", lambda a: a.astype("f4")), "float64"),
+    "complex numbers": ("binary", array("dual_coef_", lambda a: a + 1j), "not plain data"),
+    "labels twice": ("binary", array("classes_", np.array(["a", "a"])), "each greater"),
+    "labels out of order": ("binary", array("classes_", np.array(["b", "a"])), "each greater"),
+    "one label": ("binary", array("classes_", np.array(["a"])), "at least two"),
+    "too many labels": ("binary", array("classes_", np.array(list("abcde"))), "by classes_"),
+    "an array for another": (
+        "binary",
+        attribute("dual_coef_", {"array": "intercept_"}),
+        "missing or used twice",
+    ),
+    "a proof of another width": ("binary", array("certificate_", np.zeros((1, 3))), "13 columns"),
+    "a proof with half a point": (
+        "binary",
+        array("certificate_", lambda a: np.full_like(a, 0.5)),
+        "must be a count",
+    ),
+    "an array nobody asks for": ("binary", array("extra", np.zeros(3)), "unknown member extra"),
+    "a Gram matrix that is not square": (
+        "precomputed",
+        attribute("shape_fit_", {"tuple": [90, 48]}),
+        "shape",
+    ),
+    "support vectors of a Gram matrix": (
+        "precomputed",
+        array("support_vectors_", np.zeros((3, 48))),
+        "support_vectors_",
+    ),
+    # sparse parts
+    "an index beyond": (
+        "several classes, sparse",
+        array("support_vectors_.indices", entry(0, 2**30)),
+        "between 0 and",
+    ),
+    "a negative index": (
+        "several classes, sparse",
+        array("support_vectors_.indices", entry(0, -1)),
+        "between 0 and",
+    ),
+    "an index twice": (
+        "several classes, sparse",
+        array("support_vectors_.indices", entry(1, 0)),
+        "rise within every row",
+    ),
+    "an index pointer that falls": (
+        "several classes, sparse",
+        array("support_vectors_.indptr", entry(1, 40)),
+        "must rise",
+    ),
+    "fewer values than indices": (
+        "several classes, sparse",
+        array("support_vectors_.data", lambda a: a[1:]),
+        "do not fit",
+    ),
+    "a sparse shape": (
+        "several classes, sparse",
+        attribute("support_vectors_", {"csr_matrix": ["support_vectors_", [-1, 3]]}),
+        "impossible shape",
+    ),
+    "a sparse width": (
+        "several classes, sparse",
+        attribute("support_vectors_", {"csr_matrix": ["support_vectors_", [48, 10**15]]}),
+        "support_vectors_|must rise",
+    ),
+    # other estimators
+    "features that are not there": ("linear", attribute("n_features_in_", 7), "7 features"),
+    "weights for fewer classes": (
+        "linear",
+        array("coef_", lambda a: a[:2]),
+        "there are 2 outputs",
+    ),
+    "a bias for fewer": ("linear", array("intercept_", lambda a: a[:2]), "intercept_"),
+    "iterates of another size": (
+        "descent",
+        array("_iterates.w", lambda a: a[:, 1:]),
+        "do not fit",
+    ),
+    "a perceptron without points": (
+        "perceptron",
+        array("support_", lambda a: a[:0]),
+        "support_vectors_ has|is empty",
+    ),
+    "more landmarks than there are": ("landmarks", attribute("rank_", 6), "rank_ is larger"),
+    "more waves than there are": ("waves", attribute("_n_features_out", 7), "_n_features_out"),
+    "more monomials than there are": (
+        "monomials",
+        attribute("kernel_", kernel("Polynomial", degree=10**6, gamma=1.0, coef0=1.0)),
+        "_n_features_out must be",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEALED)
+def test_content_that_makes_no_sense(name, tmp_path):
+    kind, edit, reason = SEALED[name]
+    good, bad = tmp_path / "good.mm", tmp_path / "bad.mm"
+    save(model_of(kind), good)
+    document, arrays = opened_up(good)
+    seal(bad, document, arrays)
+    load(bad)  # sealing alone changes nothing
+    edit(document, arrays)
+    seal(bad, document, arrays)
+    refused(bad, reason)
+
+
+# Damaged or hostile containers.
+
+
+def bytes_of(path, members, compression=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", compression) as target:
+        for name, content in members:
+            target.writestr(zipfile.ZipInfo(name), content, compression)
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as source:
+        return [(name, source.read(name)) for name in source.namelist()]
+
+
+def npy_bytes(header):
+    return npy.magic(1, 0) + len(header).to_bytes(2, "little") + header
+
+
+def swapped(members):
+    """Two arrays under each other's names."""
+    names = dict(members)
+    names["intercept_.npy"], names["norms_.npy"] = names["norms_.npy"], names["intercept_.npy"]
+    return list(names.items())
+
+
+def with_content(name, change):
+    return lambda members: [(n, change(c) if n == name else c) for n, c in members]
+
+
+def with_member(name, content=b""):
+    return lambda members: [*members, (name, content)]
+
+
+HUGE = npy_bytes(b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }\n")
+OBJECT = npy_bytes(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n") + b"cos\nsystem\n"
+NEGATIVE = npy_bytes(b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }\n")
+EMPTY_TEXT = npy_bytes(b"{'descr': '<U0', 'fortran_order': False, 'shape': (100000000000,), }\n")
+DEEP = npy_bytes(b"(" * 5000)
+JSON = archive.DOCUMENT
+CONTAINERS = {
+    "a member more": (with_member("more.npy", b"x"), "disagree on which members"),
+    "a member less": (lambda members: members[1:], "disagree on which members"),
+    "no document": (lambda members: members[:-1], "model.json is missing"),
+    "nothing": (lambda members: [], "model.json is missing"),
+    "a path upwards": (with_member("../evil.npy"), "unknown member '../evil.npy'"),
+    "a path from the root": (with_member("/etc/passwd"), "unknown member '/etc/passwd'"),
+    "a path of another system": (with_member("C:\\evil.npy"), "unknown member"),
+    "a folder": (with_member("folder/"), "unknown member 'folder/'"),
+    "a pickle": (with_member("model.pkl", b"cos\nsystem\n"), "unknown member 'model.pkl'"),
+    "another archive": (with_member("inner.zip", b"PK"), "unknown member 'inner.zip'"),
+    "a member twice": (lambda members: [members[0], *members], "is there twice"),
+    "members swapped": (swapped, "is not of the"),
+    "a huge shape": (with_content("intercept_.npy", lambda c: HUGE), "has 0 bytes of data"),
+    "an array of objects": (with_content("intercept_.npy", lambda c: OBJECT), "not plain data"),
+    "a negative shape": (with_content("intercept_.npy", lambda c: NEGATIVE), "not plain data"),
+    "text of no length": (with_content("intercept_.npy", lambda c: EMPTY_TEXT), "not plain data"),
+    "a deep header": (with_content("intercept_.npy", lambda c: DEEP), "header"),
+    "no array": (with_content("intercept_.npy", lambda c: b"1,2,3"), "bad.mm: "),
+    "a changed number": (
+        with_content("intercept_.npy", lambda c: c[:-1] + b"\x00"),
+        "is not of the sha256",
+    ),
+    "no JSON": (with_content(JSON, lambda c: b"{"), "bad.mm: "),
+    "NaN in JSON": (with_content(JSON, lambda c: c.replace(b": 1.0", b": NaN")), "holds NaN"),
+    "1e999 in JSON": (
+        with_content(JSON, lambda c: c.replace(b": 1.0", b": 1e999")),
+        "too large",
+    ),
+    "a key twice": (
+        with_content(JSON, lambda c: c.replace(b'"C"', b'"kernel"', 1)),
+        "has a key twice",
+    ),
+    "deep JSON": (with_content(JSON, lambda c: b"[" * 100_000), "bad.mm: "),
+    "JSON of another kind": (with_content(JSON, lambda c: b"[1]"), "disagree"),
+    "JSON in UTF-16": (with_content(JSON, lambda c: c.decode().encode("utf-16")), "utf-8"),
+    "long JSON": (with_content(JSON, lambda c: c + b" " * 2**21), "too long"),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_hostile_containers(name, tmp_path):
+    good, bad = tmp_path / "good.mm", tmp_path / "bad.mm"
+    save(model_of("binary"), good)
+    change, reason = CONTAINERS[name]
+    bytes_of(bad, change(members_of(good)))
+    refused(bad, reason)
+
+
+def test_compressed_members_are_refused_before_they_are_unpacked(tmp_path):
+    path = tmp_path / "bomb.mm"
+    bytes_of(path, [(JSON, b"{}"), ("zeros.npy", bytes(20 * 2**20))], zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < 10**5
+    refused(path, "is compressed; model files are not")
+
+
+def test_a_long_list_of_members_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "many.mm"
+    bytes_of(path, [(f"{k}.npy", b"") for k in range(20_000)])
+    refused(path, "its list of members is too long")
+
+
+def test_members_that_lie_over_each_other(tmp_path):
+    """Many entries for the same bytes: together they would need more than the file has."""
+    path = tmp_path / "overlap.mm"
+    bytes_of(path, [("a.npy", bytes(10**6)), ("b.npy", b""), (JSON, b"{}")])
+    content = path.read_bytes()
+    start = content.rfind(b"PK\x01\x02", 0, content.rfind(b"b.npy"))
+    entry_of_a = content[content.find(b"PK\x01\x02") :][:46]
+    copy = bytearray(content)
+    copy[start : start + 46] = entry_of_a
+    path.write_bytes(copy)
+    refused(path, "claim|twice|Overlapped|differ")
+
+
+def test_other_files_and_limits(tmp_path):
+    path = tmp_path / "model.mm"
+    for content in (b"", b"PK", b"hello", b"\x80\x04\x95", bytes(1000)):
+        path.write_bytes(content)
+        refused(path, "File is not a zip file")
+    save(model_of("binary"), path)
+    refused(path, "more than max_bytes=1000", max_bytes=1000)
+    (tmp_path / "folder").mkdir()
+    refused(tmp_path / "folder", "not a regular file")
+
+
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
+    import os
+
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes with names here")
+    os.mkfifo(tmp_path / "pipe")
+    refused(tmp_path / "pipe", "not a regular file")
+
+
+def test_every_truncation_is_refused(tmp_path):
+    path = tmp_path / "model.mm"
+    for name, step in (("CircleMap", 1), ("LinearSVR", 5)):
+        save(fitted(name), path)
+        whole = path.read_bytes()
+        for length in range(0, len(whole), step):
+            path.write_bytes(whole[:length])
+            with pytest.raises(FileError, match=re.escape(str(path))):
+                load(path)
+
+
+def test_an_encrypted_member_is_refused(tmp_path):
+    path = tmp_path / "model.mm"
+    save(model_of("binary"), path)
+    content = bytearray(path.read_bytes())
+    directory = content.find(b"PK\x01\x02")
+    content[directory + 8] |= 1
+    path.write_bytes(content)
+    refused(path, "is encrypted or streamed")
+
+
+def test_there_are_enough_of_them():
+    assert len(SEALED) + len(CONTAINERS) >= 45

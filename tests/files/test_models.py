@@ -1,0 +1,319 @@
+"""Models come back from their files as they went in."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sklearn.svm
+from model_zoo import (
+    COMPOSED,
+    EXPORTED,
+    IGNORED,
+    KINDS,
+    answers,
+    data,
+    fitted,
+    fitted_on_gram,
+    model_of,
+    opened_up,
+)
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import NotFittedError
+
+import maxmargin
+from maxmargin import kernels
+from maxmargin.files import FileError, load, models, save
+from maxmargin.files.kernels_as_json import CLASSES
+from maxmargin.kernels import RBF, Conformal, Custom, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.solvers import SMOPairs
+
+pytestmark = [pytest.mark.filterwarnings(one) for one in IGNORED]
+
+
+def through_a_file(model, folder):
+    save(model, folder / "model.mm")
+    return load(folder / "model.mm")
+
+
+def assert_same(mine, theirs, X):
+    assert type(mine) is type(theirs)
+    for one, other in zip(answers(mine, X), answers(theirs, X), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("name", EXPORTED)
+def test_every_exported_estimator_answers_the_same_bit_for_bit(name, container, tmp_path):
+    model = fitted(name, container)
+    loaded = through_a_file(model, tmp_path)
+    assert_same(loaded, model, container(data()[0]))
+    for attribute, value in vars(model).items():
+        if attribute != "trace_":
+            kept = vars(loaded)[attribute]
+            assert type(kept) is type(value) or np.isscalar(value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saving_what_was_loaded_gives_the_same_bytes(kind, tmp_path):
+    loaded = through_a_file(model_of(kind), tmp_path)
+    save(loaded, tmp_path / "again.mm")
+    assert (tmp_path / "again.mm").read_bytes() == (tmp_path / "model.mm").read_bytes()
+
+
+CLASSIFIERS = [name for name in EXPORTED if is_classifier(getattr(maxmargin, name)())]
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "labels",
+    [(3, 5, -1), (0.0, 1.0, 2.0), ("no", "yes", "perhaps"), (False, True, True)],
+    ids=["ints", "floats", "text", "flags"],
+)
+def test_labels_keep_their_type(name, labels, tmp_path):
+    n_classes = 2 if labels[0] is False else 3
+    model = fitted(name, labels=labels, n_classes=n_classes)
+    loaded = through_a_file(model, tmp_path)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert_same(loaded, model, data()[0])
+
+
+def test_labels_and_names_that_are_objects(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = data()
+    frame = pandas.DataFrame(X, columns=["length", "", "ümlaut"])
+    labels = np.array(["a", "b", "c"], dtype=object)[y]
+    model = maxmargin.SVC().fit(frame, labels)
+    loaded = through_a_file(model, tmp_path)
+    assert loaded.classes_.dtype == object
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    assert_same(loaded, model, frame)
+
+
+@pytest.mark.parametrize("name", ["SVC", "LinearSVC", "Ridge", "SVR"])
+def test_the_proof_comes_along(name, tmp_path):
+    model = fitted(name)
+    loaded = through_a_file(model, tmp_path)
+    assert loaded.certificate_ == model.certificate_
+    assert repr(loaded.certificate_) == repr(model.certificate_)
+
+
+def test_parameters_come_along(tmp_path):
+    parameters = {
+        "C": np.float64(2.5),
+        "class_weight": {"a": 2.0, "b": 1, "c": 3},
+        "solver": SMOPairs(order=1),
+        "random_state": 7,
+        "max_time": 100.0,
+    }
+    loaded = through_a_file(fitted("SVC", **parameters), tmp_path)
+    assert {key: loaded.get_params()[key] for key in parameters} == parameters
+    assert np.inf == through_a_file(fitted("SVC", C=np.inf, kernel=RBF(9.0)), tmp_path).C
+
+
+def test_what_only_a_next_fit_needs_and_no_file_can_hold_is_left_out(tmp_path):
+    model = fitted("SVC", callbacks=[lambda progress: None], trace=True,
+                   random_state=np.random.RandomState(0))  # fmt: skip
+    loaded = through_a_file(model, tmp_path)
+    assert (loaded.callbacks, loaded.random_state) == (None, None)
+    assert hasattr(model, "trace_")
+    assert not hasattr(loaded, "trace_")
+
+
+@pytest.mark.parametrize("name", ["GradientDescentClassifier", "GradientDescentRegressor"])
+def test_descent_goes_on_from_where_it_stood(name, tmp_path):
+    X, y = data()
+    model = fitted(name, max_iter=3)
+    loaded = through_a_file(model, tmp_path)
+    y = np.array(["a", "b", "c"])[y] if is_classifier(model) else X[:, 0]
+    assert_same(loaded.partial_fit(X, y), model.partial_fit(X, y), X)
+    assert len(loaded.trace_) == len(model.trace_)
+
+
+SIMPLE = [RBF(0.5), RBF(sigma=2.0), Laplacian(0.5), Linear(), Sigmoid(0.1)]
+COMBINED = [COMPOSED, RBF("scale") + 3 * Laplacian("auto"), Polynomial(2, "scale", 1)]
+
+
+def test_the_closed_list_is_every_kernel_without_a_function():
+    exported = {
+        value
+        for value in (getattr(kernels, name) for name in kernels.__all__)
+        if isinstance(value, type) and issubclass(value, kernels.Kernel)
+    }
+    assert set(CLASSES.values()) == exported - {kernels.Kernel, Custom, Conformal}
+
+
+@pytest.mark.parametrize("kernel", SIMPLE + COMBINED, ids=repr)
+@pytest.mark.parametrize("name", ["SVC", "KernelRidge"])
+def test_kernels_of_the_closed_list(name, kernel, tmp_path):
+    model = fitted(name, kernel=kernel)
+    loaded = through_a_file(model, tmp_path)
+    assert repr(loaded.kernel) == repr(kernel)
+    assert repr(loaded.kernel_) == repr(model.kernel_)
+    assert_same(loaded, model, data()[0])
+
+
+def test_precomputed_kernels(tmp_path):
+    X = data()[0]
+    for name in ("SVC", "SVR", "OneClassSVM", "KernelRidge"):
+        model = fitted_on_gram(name)
+        assert_same(through_a_file(model, tmp_path), model, X @ X.T)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_a_model_without_support_vectors(container, tmp_path):
+    model = fitted("SVR", container, epsilon=1e3)
+    assert len(model.support_) == 0
+    assert_same(through_a_file(model, tmp_path), model, container(data()[0]))
+
+
+def test_models_from_scikit_learn(tmp_path):
+    X, y = data()
+    for name in ("SVC", "SVR", "OneClassSVM"):
+        model = maxmargin.from_sklearn(getattr(sklearn.svm, name)().fit(X, y))
+        loaded = through_a_file(model, tmp_path)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def linear(X, Z):
+    return np.asarray(X) @ np.asarray(Z).T
+
+
+@pytest.mark.parametrize(
+    ("kernel", "named"),
+    [
+        (linear, "function"),
+        (Custom(linear), "Custom"),
+        (RBF() + Custom(linear), "Custom"),
+        (Linear().conformal(lambda X: np.ones(len(X))), "Conformal"),
+    ],
+    ids=["function", "custom", "within a sum", "conformal"],
+)
+def test_kernels_that_hold_functions_are_refused_and_nothing_is_written(kernel, named, tmp_path):
+    with pytest.raises(FileError, match=rf"model.mm: .*{named}"):
+        save(fitted("SVC", kernel=kernel), tmp_path / "model.mm")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Own(maxmargin.SVC):
+    pass
+
+
+def test_only_fitted_estimators_of_the_library_are_saved(tmp_path):
+    X, y = data()
+    with pytest.raises(FileError, match="cannot hold a Own"):
+        save(Own().fit(X, y), tmp_path / "m")
+    with pytest.raises(NotFittedError):
+        save(maxmargin.SVC(), tmp_path / "m")
+    model = maxmargin.SVC().fit(X, y)
+    model.remark = "mine"
+    with pytest.raises(FileError, match="the attribute remark"):
+        save(model, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dual_coef_": np.zeros((2, 3))}, "dual_coef_ has shape"),
+        ({"kernel": "linear"}, "kernel_ is a RBF, not what kernel asks for"),
+        ({"C": -1.0}, "C must be a positive number"),
+        ({"intercept_": np.array([np.nan] * 3)}, "intercept_ holds NaN"),
+    ],
+)
+def test_a_model_that_was_altered_is_not_saved(change, reason, tmp_path):
+    model = fitted("SVC")
+    vars(model).update(change)
+    with pytest.raises(FileError, match=reason):
+        save(model, tmp_path / "m")
+
+
+class Future(BaseEstimator):
+    """An estimator that someone exports one day without telling the file format."""
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+
+def test_an_estimator_of_an_unknown_kind_is_refused_clearly(tmp_path, monkeypatch):
+    monkeypatch.setitem(vars(maxmargin), "Future", Future)
+    monkeypatch.setattr(maxmargin, "__all__", [*maxmargin.__all__, "Future"])
+    with pytest.raises(FileError, match="cannot hold a Future"):
+        save(Future().fit(None), tmp_path / "m")
+
+
+# Writing.
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.mm"
+    save(fitted("SVC"), path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    for broken in ("os.fsync", "os.replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(broken, full)
+            with pytest.raises(OSError, match="No space left"):
+                save(fitted("SVR"), path)
+        assert path.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path):
+    path, model = tmp_path / "model.mm", fitted("Ridge")
+    old_mask = os.umask(0o027)
+    try:
+        save(model, path)
+    finally:
+        os.umask(old_mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.chmod(0o604)
+    save(model, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+def test_a_link_stays_a_link_and_no_device_is_replaced(tmp_path):
+    model, target, link = fitted("Ridge"), tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    save(model, link)
+    assert link.is_symlink()
+    assert_same(load(target), model, data()[0])
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "folder", "/dev/null"):
+        with pytest.raises(FileError, match="not a regular file"):
+            save(model, path)
+
+
+def test_missing_files_and_folders_are_the_usual_errors(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        save(fitted("Ridge"), tmp_path / "nowhere" / "model.mm")
+
+
+def test_the_file_says_what_it_is(tmp_path):
+    save(fitted("SVC"), tmp_path / "model.mm")
+    document, arrays = opened_up(tmp_path / "model.mm")
+    assert document["format"] == models.FORMAT
+    assert document["format_version"] == models.VERSION
+    assert document["library_version"] == maxmargin.__version__
+    assert document["class"] == "SVC"
+    assert all(array.dtype != object for array in arrays.values())
+
+
+def test_reading_files_loads_no_compiled_code_and_no_extras():
+    code = (
+        "import sys, maxmargin.files; "
+        "print([m for m in ('numba', 'matplotlib', 'onnx') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

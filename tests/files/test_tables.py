@@ -1,0 +1,266 @@
+"""svmlight and CSV data: read as scikit-learn and pandas read them, or refused with the place."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from maxmargin.files import FileError, read_data
+
+DATA = Path(os.environ.get("MAXMARGIN_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+def read(tmp_path, content, name="table", **options):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_data(path, **options)
+
+
+# svmlight
+
+
+def test_svmlight_as_scikit_learn_reads_it(tmp_path):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.standard_normal((200, 40)) * (rng.random((200, 40)) < 0.2))
+    y = rng.integers(-1, 2, 200)
+    for zero_based in (False, True):
+        file = io.BytesIO()
+        dump_svmlight_file(X, y, file, zero_based=zero_based, comment="made\nup")
+        found = read(tmp_path, file.getvalue(), n_features=40)
+        theirs, labels = load_svmlight_file(io.BytesIO(file.getvalue()), n_features=40)
+        np.testing.assert_array_equal(found.X.toarray(), theirs.toarray())
+        np.testing.assert_array_equal(found.y, labels)
+        assert found.y.dtype == np.int64
+
+
+@pytest.mark.parametrize("name", ["binary/heart_scale.gz", "binary/a9a.gz", "multiclass/usps.gz"])
+def test_real_files(name):
+    if not (DATA / name).exists():
+        pytest.skip("data sets are not here")
+    found = read_data(DATA / name)
+    theirs, labels = load_svmlight_file(str(DATA / name))
+    assert (theirs != found.X).nnz == 0
+    np.testing.assert_array_equal(found.y, labels)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_files_are_known_by_their_content(pack, tmp_path):
+    found = read(tmp_path, pack(b"1 1:0.5 3:2\n-1 2:1\n"))
+    np.testing.assert_array_equal(found.X.toarray(), [[0.5, 0, 2], [0, 1, 0]])
+    np.testing.assert_array_equal(read(tmp_path, pack(b"a,b\n1,2\n")).X, [[1.0]])
+
+
+ACCEPTED = {
+    "carriage returns": b"1 1:2 3:4\r\n-1 2:1\r\n",
+    "tabs and blanks": b"  1\t1:2  3:4 \t\n-1 2:1   \n",
+    "comments and blank lines": b"# a\n\n1 1:2 3:4 # b:c\n \t\n-1 2:1#\n",
+    "query ids": b"1 qid:7 1:2 3:4\n-1 qid:7 2:1\n",
+    "no end of line": b"1 1:2 3:4\n-1 2:1",
+    "signs and exponents": b"+1 1:+2e0 3:.4e1\n-1.0 2:1.\n",
+    "a byte order mark": b"\xef\xbb\xbf1 1:2 3:4\n-1 2:1\n",
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_svmlight_that_is_accepted(name, tmp_path):
+    found = read(tmp_path, ACCEPTED[name], format="svmlight")
+    np.testing.assert_array_equal(found.X.toarray(), [[2, 0, 4], [0, 1, 0]])
+    assert found.y.tolist() == [1, -1]
+
+
+def test_targets_and_widths(tmp_path):
+    assert read(tmp_path, "0.5 1:1\n2 1:1\n").y.tolist() == [0.5, 2.0]
+    assert read(tmp_path, "1 2:1\n", n_features=7).X.shape == (1, 7)
+    assert read(tmp_path, "1 0:5\n").X.toarray().tolist() == [[5.0]]
+    assert read(tmp_path, "1 1:5\n", zero_based=True).X.toarray().tolist() == [[0.0, 5.0]]
+    assert read(tmp_path, "1\n2\n", format="svmlight").X.shape == (2, 0)
+
+
+def test_many_comments_and_blocks(tmp_path):
+    content = "# nothing\n" * 25_000 + "1 1:1\n2 2:1\n" * 15_000 + "x\n"
+    with pytest.raises(FileError, match=r":55001:1: expected a number, got 'x'"):
+        read(tmp_path, content, format="svmlight")
+    assert read(tmp_path, content[:-2], format="svmlight").X.shape == (30_000, 2)
+
+
+SVMLIGHT = {
+    "a word for a label": ("1 1:1\none 1:1\n", "2:1: expected a number, got 'one'"),
+    "no label": ("1 1:1\n1:1\n", "2:2: expected index:value, got ':1'"),
+    "two labels": ("1,2 1:1\n", "1:2: expected index:value, got ',2'"),
+    "a NaN label": ("nan 1:1\n", "1:1: NaN is not allowed"),
+    "a NaN value": ("1 1:1 2:nan\n", "1:7: NaN is not allowed"),
+    "an infinite value": ("1 1:-inf\n", "1:3: infinity is not allowed"),
+    "a value beyond floats": ("1 1:1\n1 1:1 2:1e999\n", "2:7: the value is too large"),
+    "a label beyond floats": ("1 1:1\n1e999 1:1\n", "2:1: a number at the start is too large"),
+    "a negative index": ("1 -1:1\n", "1:3: expected index:value, got '-1:1'"),
+    "index 2**31": ("1 2147483648:1\n", "1:3: the index is above 16777216"),
+    "index 10**20": ("1 1:1 100000000000000000000:1\n", "1:7: the index is above"),
+    "an index of many digits": ("1 " + "9" * 5000 + ":1\n", "1:3: the index is above"),
+    "an index twice": ("1 1:1 1:1\n", "1:7: the index is not above the one before"),
+    "an index that falls": ("1 1:1\n1 2:1\t1:1\n", "2:7: the index is not above"),
+    "no value": ("1 1:\n", "1:3: expected index:value, got '1:'"),
+    "no colon": ("1 1:1 5\n", "1:7: expected index:value, got '5'"),
+    "two colons": ("1 1:2:3\n", "1:6: expected index:value, got ':3'"),
+    "underscores": ("1 1:1_0\n", "1:6: expected index:value, got '_0'"),
+    "a hexadecimal number": ("1 1:0x10\n", "1:6: expected index:value, got 'x10'"),
+    "a query that is no number": ("1 qid:a 1:1\n", "1:3: expected index:value, got 'qid:a'"),
+    "a comma for a point": ("1 1:0,5\n", "1:6: expected index:value, got ',5'"),
+    "a NUL byte": (b"1 1:1\x00 2:1\n", "1:6: a NUL byte"),
+    "UTF-16": ("1 1:1\n".encode("utf-16"), "1:1: the file is UTF-16"),
+    "a lone carriage return": (b"1 1:1\r1 1:1\n", "1:6: expected index:value"),
+    "Arabic digits": ("1 1:\u0661\n", "1:3: expected index:value"),
+    "bytes": (bytes(range(128, 200)), "1:1: expected a number"),
+    "nothing": ("", "has no rows"),
+    "only comments": ("# a\n\n# b\n", "has no rows"),
+}
+CSV = {
+    "a missing value": ("a,b,c\n1,2,3\n1,,3\n", "3:2: missing value in 'b'"),
+    "NA": ("a,b\nNA,1\n", "2:1: missing value in 'a'"),
+    "NaN without a header": ("1,2\nnan,1\n", "2:1: missing value"),
+    "a word": ("a,b,c\n1,2,3\n1,red,3\n", "3:2: not a number: 'red' in 'b'"),
+    "a word in the first line": ("M,0.5,1\nF,0.5,2\n", "1:1: not a number: 'M'"),
+    "a short row": ("a,b,c\n1,2,3\n1,2\n", "3:3: expected 3 cells, got 2"),
+    "a long row": ("a,b\n1,2\n1,2,3\n", "3:3: expected 2 cells, got 3"),
+    "a missing target": ("a,b\n1,2\n1,\n", "3:2: the target is missing"),
+    "one column": ("a\n1\n", "1:1: expected at least a feature and a target"),
+    "a name twice": ("a,b,a\n1,2,3\n", "1:3: the column name 'a' is there twice"),
+    "a column without a name": ("a,,c\n1,2,3\n", "1:2: a column has no name"),
+    "only a header": ("a,b\n", "has a header but no rows"),
+    "an open quote": ('a,b\n1,"2\n', "2:1|3:1"),
+    "text after a quote": ('a,b\n1,"2"x\n', "2:1: "),
+    "an infinite number": ("a,b\ninf,1\n", "2:1: not a number: 'inf'"),
+    "a number beyond floats": ("a,b\n1e999,1\n", "2:1: the number '1e999' is too large"),
+    "a target beyond floats": ("a,b\n1,1e999\n", "has a target that is too large"),
+    "underscores": ("a,b\n1_0,1\n", "2:1: not a number: '1_0'"),
+    "decimal commas": ("a;b\n1,5;2\n", "2:1: not a number: '1,5'; write a point"),
+    "two numbers in a cell": ("a,b\n1 2,1\n", "2:1: not a number: '1 2'"),
+    "a hidden separator": ("a,b\n1\x1f2,1\n", "2:1: not a number"),
+    "Arabic digits": ("a,b\n\u0661,1\n", "2:1: not a number"),
+    "bytes that are not text": (b"a,b\n1,\xff\n", "2:3: not UTF-8 text"),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "1:1: the file is UTF-16"),
+    "nothing": ("", "has no rows"),
+}
+
+
+def assert_refused(tmp_path, content, reason, format):
+    began = time.perf_counter()
+    with pytest.raises(FileError, match=rf"^{re.escape(str(tmp_path))}/table:.*({reason})"):
+        read(tmp_path, content, format=format)
+    assert time.perf_counter() - began < 1.0
+
+
+@pytest.mark.parametrize("name", SVMLIGHT)
+def test_crafted_svmlight_is_refused_with_its_place(name, tmp_path):
+    assert_refused(tmp_path, *SVMLIGHT[name], "svmlight")
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_crafted_csv_is_refused_with_its_place(name, tmp_path):
+    assert_refused(tmp_path, *CSV[name], "csv")
+
+
+def test_there_are_enough_of_them():
+    assert len(SVMLIGHT) + len(CSV) >= 35
+
+
+def test_one_line_cannot_ask_for_much_memory(tmp_path):
+    tracemalloc.start()
+    try:
+        read(tmp_path, "1 16777216:1\n")
+        read(tmp_path, "1 " + "1" * 10**6 + "x:1\n", format="csv", header=False)
+    except FileError:
+        pass
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 64 * 2**20
+
+
+LINES = {"svmlight": b"1 1:1\n", "csv": b"1,1,1\n"}
+
+
+@pytest.mark.parametrize("format", LINES)
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(format, tmp_path):
+    with pytest.raises(FileError, match="unpacks to more than max_bytes=1000000"):
+        read(tmp_path, gzip.compress(LINES[format] * 10**6), format=format, max_bytes=10**6)
+    with pytest.raises(FileError, match="more than max_bytes=3"):
+        read(tmp_path, b"1 1:1\n", format=format, max_bytes=3)
+
+
+@pytest.mark.parametrize("damage", [slice(30), slice(200, None), slice(0, None, 2)])
+def test_damaged_compressed_files(damage, tmp_path):
+    packed = gzip.compress(os.urandom(1000))[damage]
+    with pytest.raises(FileError, match="table"):
+        read(tmp_path, packed, format="svmlight")
+
+
+# CSV
+
+
+def test_csv_as_pandas_reads_it(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.standard_normal((300, 4)), columns=["a", "b b", "c,d", "e"])
+    frame["kind"] = rng.choice(["x", "y, z"], 300)
+    for mark in (",", ";", "\t"):
+        found = read(tmp_path, frame.to_csv(index=False, sep=mark), format="csv")
+        np.testing.assert_array_equal(found.X, frame.to_numpy()[:, :4].astype(float))
+        assert found.y.tolist() == frame["kind"].tolist()
+        assert found.feature_names == list(frame.columns[:4])
+        assert found.target_name == "kind"
+
+
+def test_headers_and_targets(tmp_path):
+    bare = read(tmp_path, "1,2,yes\n3,4,no\n")
+    assert (bare.X.tolist(), bare.y.tolist()) == ([[1, 2], [3, 4]], ["yes", "no"])
+    assert (bare.feature_names, bare.target_name) == (None, None)
+    named = "kind,x,z\n1,2,3\n4,5,6\n"
+    first = read(tmp_path, named, target="kind")
+    assert (first.X.tolist(), first.y.tolist()) == ([[2, 3], [5, 6]], [1, 4])
+    assert first.feature_names == ["x", "z"]
+    middle = read(tmp_path, named, target=1)
+    assert (middle.X.tolist(), middle.target_name) == ([[1, 3], [4, 6]], "x")
+    years = read(tmp_path, "2019,2020\n1,2\n", header=True)
+    assert years.feature_names == ["2019"]
+    assert read(tmp_path, "a,b\n1,0.5\n").y.dtype == np.float64
+    assert read(tmp_path, "a,b\n1,2\n1,x\n").y.tolist() == ["2", "x"]
+    for target, reason in (("none", "no column named 'none'"), (7, "target=7 is none of them")):
+        with pytest.raises(FileError, match=reason):
+            read(tmp_path, named, target=target)
+
+
+def test_quotes_blank_lines_and_line_ends(tmp_path):
+    content = b'\xef\xbb\xbf"a ""b""","c"\r\n\r\n"1", 2 \r\n3,"4"\r\n'
+    found = read(tmp_path, content)
+    assert found.feature_names == ['a "b"']
+    assert (found.X.tolist(), found.y.tolist()) == ([[1], [3]], [2, 4])
+
+
+def test_formats_are_told_apart(tmp_path):
+    assert sparse.issparse(read(tmp_path, "1 1:1\n").X)
+    assert sparse.issparse(read(tmp_path, "# a,b\n-1 qid:3 1:1\n").X)
+    assert not sparse.issparse(read(tmp_path, "12:30,5\n1,2\n", header=True).X)
+    assert sparse.issparse(read(tmp_path, "1\n", name="a.svm").X)
+    with pytest.raises(FileError, match="not a number"):
+        read(tmp_path, "1 1:1,2\n3,4\n", name="a.csv.gz", header=False)
+    with pytest.raises(FileError, match="format must be"):
+        read(tmp_path, "1 1:1\n", format="arff")
+    with pytest.raises(FileError, match="delimiter must be"):
+        read(tmp_path, "1,1\n", format="csv", delimiter="|")
+
+
+def test_missing_files_are_the_usual_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_data(tmp_path / "nowhere")
+    with pytest.raises(FileError, match="not a regular file"):
+        read_data(tmp_path)
