@@ -11,7 +11,7 @@ from scipy import sparse
 DENSE_BLOCK_ENTRIES = 4_000_000
 
 # The share of a dense matrix that is not zero, and the width, at which sparse products pay.
-THIN, THIN_WIDTH = 0.2, 32
+THIN, THIN_WIDTH = 0.3, 32
 
 
 def is_sparse(X):

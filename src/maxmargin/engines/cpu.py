@@ -10,8 +10,8 @@ from contextlib import ExitStack
 import numpy as np
 
 from maxmargin import arrays
+from maxmargin.compiled.dots import narrow_dots, sparse_dots
 from maxmargin.compiled.rows import subtract_rows
-from maxmargin.compiled.sparse import sparse_dots
 from maxmargin.compiled.tiles import gaussian_from_dots_32, gaussian_from_dots_64
 from maxmargin.engines.rows import NOT_STORED, RowCache
 from maxmargin.engines.threads import single_threaded_blas, workers
@@ -21,6 +21,7 @@ from maxmargin.kernels.pairs import Pairs, Points
 
 TINY = 128  # rows of a matrix for which BLAS itself does not think of threads
 SMALL = 500_000  # entries that one thread computes sooner than it would wake another
+NARROW = 48  # bytes of a row up to which the compiled product is faster than that of BLAS
 PANEL_ROWS = 256
 TILE_COLUMNS = 1024
 EXPAND_ROWS = 512
@@ -46,7 +47,10 @@ class TilePairs(Pairs):
     def _dots(self, A, B):
         out = self._buffer()
         if not (arrays.is_sparse(A) and arrays.is_sparse(B)):
-            return arrays.dots(A, B, out=out)
+            if A.shape[1] * out.itemsize > NARROW:
+                return arrays.dots(A, B, out=out)
+            narrow_dots(arrays.dense(A), np.ascontiguousarray(arrays.dense(B).T), out)
+            return out
         sparse_dots(
             A.data, A.indices, A.indptr, B.data, B.indices, B.indptr, A.shape[1], out
         )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Dot products of sparse rows with sparse rows, as a dense tile.
+"""Tiles of dot products where BLAS is not at its best: sparse rows, and rows of few features.
 
-Some rows of B are spread out, feature by feature, into a small dense table that stays in the cache;
-then every stored value of a row of A adds a multiple of one line of that table to its line of the
-tile. The arithmetic is that of the stored values, done with vector instructions.
+The rows of B are spread out, feature by feature, in a small table that stays in the cache; then
+every value of a row of A adds a multiple of one line of that table to its line of the tile. The
+arithmetic is that of the values there are, done with vector instructions.
 """
 
 import numpy as np
@@ -31,6 +31,17 @@ def add_lines(line, table, features, values, count):
         for j in range(width):
             line[j] += va * a[j]
         k += 1
+
+
+@compiled
+def narrow_dots(A, B_transposed, out):
+    """out = A @ B_transposed for dense rows of few features."""
+    n_features = A.shape[1]
+    features = np.arange(n_features)
+    for r in range(A.shape[0]):
+        line = out[r]
+        line[:] = 0.0
+        add_lines(line, B_transposed, features, A[r], n_features)
 
 
 @compiled
