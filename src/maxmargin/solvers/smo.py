@@ -33,13 +33,17 @@ from maxmargin.solvers.base import (
     expansion_of,
     row_bytes,
 )
+from maxmargin.solvers.free_points import stride
 
 TIGHT = 512  # up to this many points, the problem is one block in float64
 WHOLE = 2048  # and up to this many one block in float32
 SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
 INNER_TOL = 0.1  # solve a block to this share of the violation it began with
+KEPT, KEPT_OF_MANY = 0.5, 0.25  # of a block, from the last one; less when the free ones do not fit
 SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
 SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
+HARD = 10  # steps per variable of a block, after which the free points are solved for together
+STRIDE_WORK = 100  # what BLAS multiplies while SMO multiplies once
 TRACED_STEPS = 100  # in one compiled call when a trace is asked for
 NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain may be rounding
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
@@ -213,19 +217,29 @@ class _Run:
                 return "max_time"
 
     def run_slice(self, block, stop, max_steps):
-        """Take up to `max_steps` steps; with a trace of a whole problem, in several calls."""
-        traced = self.budget.trace is not None and block.size == self.problem.n
-        at_once = TRACED_STEPS if traced else max_steps
-        taken, gained = 0, 0.0
+        """Take up to `max_steps` steps; the violation left, and what the objective gained.
+
+        Where many do not suffice, a stride of all free points together follows.
+        """
+        before, goal = self.objective, self.n_iter + max_steps
         while True:
-            steps, violation, gain = block.run(stop, min(at_once, max_steps - taken))
-            taken, gained = taken + steps, gained + gain
+            violation = self.run_steps(block, stop, min(HARD * block.size, goal - self.n_iter))
+            if violation <= stop or self.n_iter >= goal:
+                return violation, self.objective - before
+            self.objective += stride(block, STRIDE_WORK * HARD * block.size**2)
+
+    def run_steps(self, block, stop, max_steps):
+        """With a trace of a whole problem, in several calls."""
+        traced = self.budget.trace is not None and block.size == self.problem.n
+        at_once, goal = TRACED_STEPS if traced else max_steps, self.n_iter + max_steps
+        while True:
+            steps, violation, gain = block.run(stop, min(at_once, goal - self.n_iter))
             self.n_iter += steps
             self.objective += gain
             if traced:
                 self.note(self.state.after_whole(block), violation)
-            if violation <= stop or taken >= max_steps:
-                return violation, gained
+            if violation <= stop or self.n_iter >= goal:
+                return violation
 
     def note(self, state, violation=None):
         """Write where the solver stands into the trace, if there is one."""
@@ -345,7 +359,7 @@ class _Run:
         rise = state.gradient + state.up - bottoms[groups]
         fall = tops[groups] - state.gradient - state.low
         free = state.is_free()
-        share = 0.75 if np.count_nonzero(free) > size // 2 else 0.5
+        share = KEPT if np.count_nonzero(free) <= size else KEPT_OF_MANY
         last_free = free[last]
         kept = np.concatenate([last[last_free], last[~last_free]])[: int(share * size)]
         rise[kept] = fall[kept] = 0.0
