@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 THEORY = sorted((ROOT / "docs" / "theory").glob("*.md"))
+GUIDES = [ROOT / "docs" / "coming_from.md", ROOT / "docs" / "faq.md"]
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -56,6 +57,16 @@ def test_code_runs_and_draws_the_page_s_picture(page, tmp_path, monkeypatch):
     shown = {Path(target).name for _, target in local_links(page) if target.endswith(".png")}
     drawn = {path.name for path in tmp_path.glob("*.png")}
     assert shown == drawn != set(), f"{page.name} shows {shown} and draws {drawn}"
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name_of)
+def test_code_of_the_guides_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = CODE.findall(page.read_text(encoding="utf-8"))
+    assert len(blocks) > 3
+    namespace = {}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), namespace)
 
 
 def test_the_pages_promised_are_there():
