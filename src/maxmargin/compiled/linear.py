@@ -34,6 +34,21 @@ def add_row(X, indices, indptr, i, factor, w):
 
 
 @compiled
+def weighted_gram(X, indices, indptr, weight, bias, gram):
+    """gram += X' diag(weight) X for sparse rows and their constant feature: its lower triangle."""
+    last = gram.shape[0] - 1
+    for i in range(len(weight)):
+        if weight[i] == 0.0:
+            continue
+        for k in range(indptr[i], indptr[i + 1]):
+            value, line = weight[i] * X[k], gram[indices[k]]
+            for m in range(indptr[i], k + 1):  # columns are sorted
+                line[indices[m]] += value * X[m]
+            gram[last, indices[k]] += bias * value
+        gram[last, last] += weight[i] * bias * bias
+
+
+@compiled
 def best_coordinate(c, slope, curvature, lower, upper, epsilon):
     """The value of c that maximises slope (c' - c) - 1/2 curvature (c' - c)^2 - epsilon |c'|."""
     target = curvature * c + slope

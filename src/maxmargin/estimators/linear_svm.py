@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
-from maxmargin.engines.threads import available_cores, workers
+from maxmargin.engines.threads import workers
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel
@@ -82,18 +82,21 @@ class LinearSVM(LinearModel):
             return self._solve_together(problems)
         found = [None] * len(targets)
 
-        def solve(k):
+        def solve(k, n_threads):
             problem = problems[k]
             solver = self._solver(problem)
+            solver.n_threads = n_threads
             w, coef, n_iter, stopped = solver.solve(problem, Budget(self.max_iter))
             found[k] = w, n_iter, solver.certify(problem, w, coef), stopped
 
-        if isinstance(self.random_state, np.random.RandomState):  # in the order of its numbers
-            for k in range(len(targets)):
-                solve(k)
+        # A single machine has the threads to itself; numbers of one source are drawn in order.
+        in_order = isinstance(self.random_state, np.random.RandomState)
+        if len(problems) == 1 or in_order:
+            for k in range(len(problems)):
+                solve(k, None)
         else:
-            with workers(min(len(targets), available_cores())) as pool:
-                pool.map(solve, range(len(targets)))
+            with workers() as pool:
+                pool.map(lambda k: solve(k, 1), range(len(problems)))
         weights, n_iters, proofs, reasons = zip(*found, strict=True)
         return np.array(weights), int(max(n_iters)), list(proofs), set(reasons)
 

@@ -17,15 +17,17 @@ which looks like n equations and is, by the identity of Woodbury, d of them: X' 
 all that is needed. Some twenty steps end at a gap near rounding, whatever C and the features are.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg
 
 from maxmargin import arrays
 from maxmargin.engines.threads import workers
+from maxmargin.solvers.row_blocks import RowBlocks
 
 LARGEST = 500  # features: the products cost their square
 FEWEST_POINTS, PER_FEATURE = 2000, 4  # below, coordinate descent is as fast
-ROW_BLOCK = 4096
 SMALLEST_SHARE = 0.4  # of the box, at which to begin
 TO_THE_WALL = 0.995  # of the way to the nearest bound
 TIGHT = 1e-7  # the relative gap to aim for: a few steps beyond tol
@@ -41,13 +43,16 @@ def is_tall(problem):
 class InteriorPoint:
     """Newton steps through the interior of the box until the relative duality gap is closed."""
 
-    def __init__(self, tol, max_iter):
+    def __init__(self, tol, max_iter, n_threads=None):
         self.tol = tol
         self.max_iter = max_iter
+        self.n_threads = n_threads
 
     def solve(self, problem, budget):
         """Returns w, the dual point, the steps made and why it stopped."""
-        with workers() as pool:
+        if arrays.is_sparse(problem.X):  # it is narrow, and products with rows at hand are faster
+            problem = replace(problem, X=arrays.dense(problem.X))
+        with workers(self.n_threads) as pool:
             run = _Run(problem, pool)
             stopped = "max_iter"
             limit = min(self.max_iter, MOST_STEPS)
@@ -74,8 +79,7 @@ class _Run:
     """Where the method stands: a, its multipliers and the gradient."""
 
     def __init__(self, problem, pool):
-        self.pool = pool
-        self.rows = _Rows(problem, pool)
+        self.rows = RowBlocks(problem, pool)
         rising, falling = problem.upper > 0, problem.lower < 0
         self.point = np.concatenate([np.flatnonzero(rising), np.flatnonzero(falling)])
         self.sign = np.repeat([1.0, -1.0], [rising.sum(), falling.sum()])
@@ -163,44 +167,3 @@ def room(*changes):
         if np.any(falls):
             shares.append(float(np.min(-value[falls] / change[falls])))
     return min(shares)
-
-
-class _Rows:
-    """X with its constant feature, in blocks of rows that threads share."""
-
-    def __init__(self, problem, pool):
-        self.X, self.bias, self.pool = problem.X, problem.bias, pool
-        self.parts = arrays.blocks(problem.n, ROW_BLOCK)
-
-    def _sum(self, of_part):
-        found = [None] * len(self.parts)
-
-        def work(k):
-            found[k] = of_part(self.parts[k])
-
-        self.pool.map(work, range(len(self.parts)))
-        return sum(found[1:], found[0])  # in the same order, whoever computed what
-
-    def times(self, w):
-        result = np.empty(self.X.shape[0])
-
-        def work(part):
-            result[part] = self.X[part] @ w[:-1] + self.bias * w[-1]
-
-        self.pool.map(work, self.parts)
-        return result
-
-    def transposed(self, values):
-        def of_part(part):
-            return np.append(self.X[part].T @ values[part], self.bias * values[part].sum())
-
-        return self._sum(of_part)
-
-    def gram(self, weight):
-        def of_part(part):
-            block = arrays.dense(self.X[part])
-            block = np.column_stack([block, np.full(len(block), self.bias)])
-            block *= np.sqrt(weight[part])[:, None]
-            return block.T @ block
-
-        return self._sum(of_part)

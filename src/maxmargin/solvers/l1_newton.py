@@ -25,11 +25,11 @@ class L1Newton(Newton):
         dual = float(inside @ problem.linear - 0.5 * problem.damping @ inside**2)
         return problem.certificate(_objective(problem, w), dual, inside, self.tol)
 
-    def is_done(self, problem, w, coef):
+    def is_done(self, problem, w, decisions, coef, dual_w):
         return self.certify(problem, w, coef).relative_gap <= min(self.tol, TIGHT)
 
-    def step(self, problem, w, coef):
-        gradient = -problem.weights_of(coef)
+    def step(self, problem, rows, w, decisions, coef, dual_w):
+        gradient = -dual_w
         chosen = _working_set(w, gradient)
         gram = weighted_gram(problem, coef, chosen)
         target = w[chosen].copy()
@@ -37,7 +37,10 @@ class L1Newton(Newton):
         step = np.zeros(len(w))
         step[chosen] = target - w[chosen]
         slope = float(gradient @ step) + float(np.abs(w + step).sum() - np.abs(w).sum())
-        return line_search(lambda v: _objective(problem, v), w, step, slope)
+        length = line_search(lambda length: _objective(problem, w + length * step), slope)
+        if length is None:
+            return None
+        return w + length * step, problem.decisions(w + length * step)
 
 
 def _objective(problem, w):

@@ -9,39 +9,29 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin import arrays
+from maxmargin.engines.threads import workers
+from maxmargin.solvers.row_blocks import RowBlocks
 
 LARGEST = 2000  # features: above this the matrix costs more than it saves
 ROW_BLOCK = 8192
 ROUNDING = 1e-14  # a relative gap below this is no gap,
 NOTHING_LEFT = 1e-10  # and below this it is not worth a warning
+FRESH = 10  # steps after which rounding may be what is left: no more carrying along
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
 
 
 class Newton:
     """Damped Newton steps until the duality gap is closed."""
 
-    def __init__(self, tol, max_iter):
+    def __init__(self, tol, max_iter, n_threads=None):
         self.tol = tol
         self.max_iter = max_iter
+        self.n_threads = n_threads
 
     def solve(self, problem, budget):
         """Returns w, the dual point, the steps made and why it stopped."""
-        w = np.zeros(problem.X.shape[1] + 1)
-        stopped, n_iter = "max_iter", 0
-        while n_iter < self.max_iter:
-            n_iter += 1
-            coef = problem.best_response(problem.linear - problem.decisions(w))
-            if self.is_done(problem, w, coef):
-                stopped = "converged"
-                break
-            if budget.out_of_time():
-                stopped = "max_time"
-                break
-            moved = self.step(problem, w, coef)
-            if moved is None:
-                stopped = "stalled"
-                break
-            w = moved
+        with workers(self.n_threads) as pool:
+            w, n_iter, stopped = self.iterate(problem, RowBlocks(problem, pool), budget)
         coef = problem.best_response(problem.linear - problem.decisions(w))
         proof = self.certify(problem, w, coef)
         # Whoever sets a limit is told that it was reached, unless there was nothing left to do.
@@ -49,23 +39,49 @@ class Newton:
             stopped = "converged"
         return w, coef, n_iter, stopped
 
+    def iterate(self, problem, rows, budget):
+        """Steps from zero on; decisions are carried along, so that a step reads X three times."""
+        w, decisions = np.zeros(problem.X.shape[1] + 1), np.zeros(problem.n)
+        for n_iter in range(1, self.max_iter + 1):
+            coef = problem.best_response(problem.linear - decisions)
+            dual_w = rows.transposed(coef)
+            if self.is_done(problem, w, decisions, coef, dual_w):
+                return w, n_iter, "converged"
+            if budget.out_of_time():
+                return w, n_iter, "max_time"
+            moved = self.step(problem, rows, w, decisions, coef, dual_w)
+            if moved is None:
+                return w, n_iter, "stalled"
+            w, decisions = moved
+            if n_iter >= FRESH:
+                decisions = rows.times(w)
+        return w, self.max_iter, "max_iter"
+
     def certify(self, problem, w, coef):
         return problem.certify(w, coef, self.tol)
 
-    def is_done(self, problem, w, coef):
+    def is_done(self, problem, w, decisions, coef, dual_w):
         """Steps at the end are nearly free, so go on until rounding, not only until tol."""
-        gradient = w - problem.weights_of(coef)
-        small = np.linalg.norm(gradient) <= 1e-10 * max(1.0, float(np.linalg.norm(w)))
-        proof = self.certify(problem, w, coef)
-        return bool(small and proof.optimal) or abs(proof.relative_gap) <= ROUNDING
+        primal = float(0.5 * w @ w) + problem.loss_of(decisions)
+        gap = primal - problem.dual(coef, dual_w)
+        relative = abs(gap) / max(abs(primal), 1e-300)
+        small = np.linalg.norm(w - dual_w) <= 1e-10 * max(1.0, float(np.linalg.norm(w)))
+        return bool(small and relative <= self.tol) or relative <= ROUNDING
 
-    def step(self, problem, w, coef):
-        """The next w, or None when rounding leaves no step that helps."""
-        gradient = w - problem.weights_of(coef)
-        hessian = weighted_gram(problem, coef, np.arange(len(w)))
+    def step(self, problem, rows, w, decisions, coef, dual_w):
+        """The next w and its decisions, or None when rounding leaves no step that helps."""
+        gradient = w - dual_w
+        hessian = rows.gram(np.where(coef != 0, 1.0 / problem.damping, 0.0))
         hessian[np.diag_indices(len(w))] += 1.0
         step = -_solve(hessian, gradient)
-        return line_search(problem.primal, w, step, float(gradient @ step))
+        change = rows.times(step)
+
+        def objective(length):
+            v = w + length * step
+            return float(0.5 * v @ v) + problem.loss_of(decisions + length * change)
+
+        length = line_search(objective, float(gradient @ step))
+        return None if length is None else (w + length * step, decisions + length * change)
 
 
 def weighted_gram(problem, coef, columns):
@@ -91,11 +107,11 @@ def _solve(hessian, gradient):
         return linalg.lstsq(hessian, gradient)[0]
 
 
-def line_search(objective, w, step, slope):
+def line_search(objective, slope):
     """Halve the step until the objective falls enough; None when rounding lets it fall no more."""
-    before, length = objective(w), 1.0
+    before, length = objective(0.0), 1.0
     while length > 1e-10:
-        if objective(w + length * step) <= before + SUFFICIENT * length * slope:
-            return w + length * step
+        if objective(length) <= before + SUFFICIENT * length * slope:
+            return length
         length *= 0.5
     return None
