@@ -19,6 +19,7 @@ from maxmargin import arrays
 from maxmargin.engines import engine_named
 from maxmargin.engines.threads import workers
 from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError
+from maxmargin.estimators.callbacks import CallbackSupport, fit_told
 from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of, rows_of
 from maxmargin.estimators.progress import ProgressLine
 from maxmargin.estimators.validation import check_gram, checked_weight, seed_of, warn_unless_mercer
@@ -60,7 +61,7 @@ class Outcome:
     extras: object = None
 
 
-class BaseSVM(BaseEstimator):
+class BaseSVM(CallbackSupport, BaseEstimator):
     """What all kernel machines share.
 
     A subclass writes `_targets`, which checks and encodes y; `_machines`, which reduces the data to
@@ -188,8 +189,14 @@ class BaseSVM(BaseEstimator):
         if self._is_function():
             rows, self._X_fit = self._matrix_of_function(X, X), X
         kernel = self._kernel_for(rows, weight)
-        budget = self._budget()
-        outcomes = self._solve(self._machines(kernel, rows, targets), targets, budget)
+        machines = self._machines(kernel, rows, targets)
+        with ProgressLine(self.verbose) as line:
+            budget = self._budget(line)
+            work = partial(self._solve_and_keep, kernel, X, machines, targets, budget)
+            return fit_told(self, budget, len(machines), work, X, y, sample_weight)
+
+    def _solve_and_keep(self, kernel, X, machines, targets, budget):
+        outcomes = self._solve(machines, targets, budget)
         self.kernel_ = kernel
         self._keep_trace(budget.trace)
         self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
@@ -282,10 +289,10 @@ class BaseSVM(BaseEstimator):
         """What else a subclass wants to know of a machine while its problem is at hand."""
         return None
 
-    def _budget(self):
+    def _budget(self, line):
         callbacks = list(self.callbacks or ())
-        if self.verbose:
-            callbacks.append(ProgressLine())
+        if not line.is_silent:
+            callbacks.append(line)
         trace = None
         if self.trace:
             trace = Trace(LIMIT if self.trace is True else self.trace)

@@ -295,8 +295,9 @@ class SVC(ClassificationSVM):
         The memory in MB for kernel rows and working copies.
     class_weight : dict or "balanced", optional
         Factors of C per class.
-    verbose : bool, default=False
-        Write progress to standard error.
+    verbose : bool or int, default=False
+        1 draws one live line on a terminal (with rich, if installed); 2 writes a line a second to
+        standard error, whatever it is.
     max_iter : int, default=-1
         The most pairs to move in each binary problem; -1 is ten million, or 100 per point.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"

@@ -110,7 +110,7 @@ def _solve(hessian, gradient):
 def line_search(objective, slope):
     """Halve the step until the objective falls enough; None when rounding lets it fall no more."""
     before, length = objective(0.0), 1.0
-    while length > 1e-10:
+    while length > 1e-10 and abs(slope) > 1e-14 * abs(before):
         if objective(length) <= before + SUFFICIENT * length * slope:
             return length
         length *= 0.5

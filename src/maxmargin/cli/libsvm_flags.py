@@ -1,0 +1,71 @@
+"""LIBSVM's own command lines: one letter and a value, `-w-2 5` glued, files at the end.
+
+No library parses these: -h is shrinking and not help, and what follows -w is a label.
+"""
+
+import numpy as np
+
+from maxmargin.cli.messages import UsageError
+
+
+def parsed(tool, arguments, kinds, flags=(), counts=None, weights=None):
+    """The options by letter and the files after them.
+
+    `kinds` says what each option's value is, `flags` which have none, `counts` which have more
+    than one, and `weights` is a dict to be filled from -wLABEL VALUE.
+    """
+    options, rest = {}, list(arguments)
+    while rest and rest[0].startswith("-") and len(rest[0]) > 1:
+        word = rest.pop(0)
+        letter = word[1:]
+        if letter in flags:
+            options[letter] = True
+            continue
+        n_values = (counts or {}).get(letter, 1)
+        values, rest = rest[:n_values], rest[n_values:]
+        if len(values) < n_values:
+            raise UsageError(f"{tool}: {word} needs {n_values} value{'s' * (n_values > 1)}.")
+        if weights is not None and letter[:1] == "w":
+            label = _value(tool, word, letter[1:], int)
+            weights[label] = _value(tool, word, values[0], float)
+        elif letter in kinds:
+            found = [_value(tool, word, value, kinds[letter]) for value in values]
+            options[letter] = found[0] if n_values == 1 else tuple(found)
+        else:
+            raise UsageError(f"{tool}: unknown option {word}.")
+    return options, rest
+
+
+def _value(tool, word, text, kind):
+    try:
+        value = kind(text)
+        if kind is float and not np.isfinite(value):
+            raise ValueError
+    except ValueError:
+        what = {int: "a whole number", float: "a number"}[kind]
+        raise UsageError(f"{tool}: {word} must be followed by {what}, got {text!r}.") from None
+    return value
+
+
+def files_of(tool, usage, rest, fewest, most):
+    """The files of a command, if they are as many as there should be."""
+    if not fewest <= len(rest) <= most:
+        raise UsageError(f"{tool}: usage: {usage}")
+    return rest
+
+
+def evaluation(y, predicted, is_regression, prefix=""):
+    """LIBSVM's lines about how good predictions are; `prefix` is that of cross validation."""
+    tail = "" if prefix else " (regression)"
+    if not is_regression:
+        hits, n = int(np.sum(predicted == y)), len(y)
+        counts = "" if prefix else f" ({hits}/{n}) (classification)"
+        return f"{prefix}Accuracy = {100 * hits / n:g}%{counts}\n"
+    a, b = predicted - np.mean(predicted), y - np.mean(y)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of constants it is NaN, as in LIBSVM
+        squared = np.square(a @ b) / ((a @ a) * (b @ b))
+    error = np.mean((predicted - y) ** 2)
+    return (
+        f"{prefix}Mean squared error = {error:g}{tail}\n"
+        f"{prefix}Squared correlation coefficient = {squared:g}{tail}\n"
+    )

@@ -1,0 +1,119 @@
+"""Wrong commands and wrong files: one line, the right exit code, no traceback."""
+
+import builtins
+import sys
+
+import pytest
+
+import maxmargin as library
+from maxmargin.cli import main
+
+
+@pytest.fixture
+def model(maxmargin, moons):
+    assert maxmargin("fit", moons, "--model", "m.mm")[0] == 0
+    return "m.mm"
+
+
+def is_one_line(err):
+    return err.startswith("maxmargin: error: ") and err.count("\n") == 1 and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nothing"],
+        ["fit"],
+        ["fit", "moons.csv"],
+        ["fit", "moons.csv", "--model", "m.mm", "--nope"],
+        ["fit", "moons.csv", "--model", "m.mm", "-C", "much"],
+        ["fit", "moons.csv", "--model", "m.mm", "--nu", "0.5"],
+        ["fit", "moons.csv", "--model", "m.mm", "--estimator", "forest"],
+        ["fit", "moons.csv", "--model", "m.mm", "--estimator", "linear-svc", "--kernel", "rbf"],
+        ["convert", "a.mm", "a.foo"],
+        ["experiment", "unknown"],
+        ["experiment", "simulation", "--data", "x"],
+        ["bench", "--rows", "3"],
+        ["svm-train"],
+        ["svm-train", "-x", "1", "moons.csv"],
+        ["svm-train", "-c"],
+        ["svm-train", "-c", "much", "moons.csv"],
+        ["svm-train", "-s", "9", "moons.csv"],
+        ["svm-train", "-wx", "5", "moons.csv"],
+        ["svm-predict", "one"],
+        ["svm-scale", "-l", "2", "-u", "1", "moons.csv"],
+        ["svm-scale", "-y", "1", "moons.csv"],
+    ],
+)
+def test_usage_errors_exit_with_2(maxmargin, moons, arguments):
+    pytest.importorskip("typer")
+    code, out, err = maxmargin(*arguments)
+    assert (code, out) == (2, "")
+    assert is_one_line(err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fit", "gone.csv", "--model", "n.mm"], "gone.csv: No such file or directory."),
+        (["fit", ".", "--model", "n.mm"], ".: not a regular file."),
+        (["fit", "moons.csv", "--model", "no/n.mm"], "no: no such folder"),
+        (["fit", "moons.csv", "--model", "n.mm", "-C", "-1"], "SVC: C must be a positive number"),
+        (["fit", "moons.csv", "--model", "n.mm", "--kernel", "cubic"], "SVC: kernel must be one"),
+        (["fit", "moons.csv", "--model", "n.mm", "--estimator", "svr"], "svr needs numbers"),
+        (["fit", "moons.csv", "--model", "n.mm", "--target", "kinds"], "no column named 'kinds'"),
+        (["fit", "hole.csv", "--model", "n.mm"], "hole.csv:3:2: missing value in 'b'."),
+        (["predict", "gone.mm", "moons.csv"], "gone.mm: No such file or directory."),
+        (["predict", ".", "moons.csv"], ".: Is a directory."),
+        (["predict", "moons.csv", "moons.csv"], "moons.csv: "),
+        (["predict", "m.mm", "moons.csv", "--proba"], "fit it with --probability"),
+        (["predict", "m.mm", "wide.csv"], "wide.csv: has 3 features, and the model 2."),
+        (["svm-train", "gone.svm"], "gone.svm: No such file or directory."),
+        (["svm-predict", "moons.csv", "m.mm", "out"], "m.mm"),
+        (["svm-scale", "-r", "moons.csv", "tiny.svm"], "moons.csv: not a file of ranges"),
+    ],
+)
+def test_failures_exit_with_1_and_name_the_file_or_the_parameter(
+    maxmargin, model, tmp_path, arguments, words
+):
+    (tmp_path / "hole.csv").write_text("a,b,y\n1,2,0\n3,,1\n")
+    (tmp_path / "wide.csv").write_text("1,2,3,up\n4,5,6,down\n")
+    (tmp_path / "tiny.svm").write_text("1 1:2\n-1 1:3\n")
+    code, out, err = maxmargin(*arguments)
+    assert (code, out) == (1, "")
+    assert is_one_line(err)
+    assert words in err
+
+
+def test_version_and_help(maxmargin):
+    pytest.importorskip("typer")
+    assert maxmargin("--version") == (0, f"maxmargin {library.__version__}\n", "")
+    code, out, _ = maxmargin("--help")
+    assert code == 0
+    for verb in ("fit", "predict", "inspect", "plot", "convert", "bench", "demo", "experiment"):
+        assert verb in out
+    assert maxmargin()[0] == 2
+
+
+def test_without_typer_the_message_says_what_to_install(capsys, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name == "typer":
+            raise ModuleNotFoundError("No module named 'typer'", name="typer")
+        return real(name, *rest, **more)
+
+    monkeypatch.delitem(sys.modules, "maxmargin.cli.app", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert main(["fit", "x"]) == 1
+    assert "pip install 'maxmargin[cli]'" in capsys.readouterr().err
+
+
+def test_an_unexpected_error_is_one_line_with_its_class(maxmargin, moons, monkeypatch):
+    def fails(*arguments):
+        raise ZeroDivisionError("by\nzero")
+
+    monkeypatch.setattr(library.SVC, "fit", fails)
+    code, out, err = maxmargin("fit", moons, "--model", "m.mm")
+    assert (code, out) == (1, "")
+    assert err == "maxmargin: error: ZeroDivisionError: by zero\n"

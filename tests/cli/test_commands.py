@@ -1,0 +1,310 @@
+"""Every verb of the command line on real small files."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import maxmargin as library
+from maxmargin.files import load, read_data
+
+pytest.importorskip("typer")
+
+
+def json_of(answer):
+    code, out, err = answer
+    assert code == 0, err
+    return json.loads(out)
+
+
+# fit
+
+
+def test_fit_writes_the_model_that_the_library_fits(maxmargin, moons):
+    code, out, err = maxmargin("fit", moons, "-C", "10", "--gamma", "0.5", "--model", "m.mm")
+    assert (code, err) == (0, "")
+    assert "optimal             True" in out
+    data = read_data(moons)
+    expected = library.SVC(C=10.0, gamma=0.5).fit(data.X, data.y)
+    model = load("m.mm")
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    assert list(model.feature_names_in_) == ["left", "right"]
+
+
+def test_fit_reports_in_json(maxmargin, iris):
+    found = json_of(maxmargin("fit", iris, "--model", "m.mm", "--json"))
+    assert found["estimator"] == "SVC"
+    assert found["classes"] == [1, 2, 3]
+    assert (found["rows"], found["features"]) == (150, 4)
+    assert found["optimal"] is True
+    assert found["relative_gap"] <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("svc", ["--kernel", "poly", "--degree", "2", "--coef0", "1", "--tol", "1e-5"]),
+        ("nusvc", ["--nu", "0.2", "--max-time", "60"]),
+        ("one-class", ["--nu", "0.2"]),
+        ("linear-svc", ["-C", "0.5"]),
+    ],
+)
+def test_every_estimator_can_be_fitted(maxmargin, iris, name, options):
+    found = json_of(
+        maxmargin("fit", iris, "--estimator", name, *options, "--model", "m.mm", "--json")
+    )
+    assert found["converged"] is True
+    assert maxmargin("predict", "m.mm", iris)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["svr", "nusvr", "linear-svr"])
+def test_every_regressor_can_be_fitted(maxmargin, diabetes, name):
+    assert maxmargin("fit", diabetes, "--estimator", name, "--model", "m.mm")[0] == 0
+    code, out, err = maxmargin("predict", "m.mm", diabetes)
+    assert code == 0
+    assert len(out.split()) == 150
+    assert "mean squared error" in err
+
+
+def test_a_target_by_name_and_by_position(maxmargin, moons, tmp_path):
+    table = [line.split(",") for line in moons.read_text().split()]
+    turned = tmp_path / "turned.csv"
+    turned.write_text("\n".join(",".join([kind, a, b]) for a, b, kind in table))
+    for column in ("kind", "0"):
+        found = json_of(maxmargin("fit", turned, "--target", column, "--model", "m.mm", "--json"))
+        assert found["classes"] == ["down", "up"]
+
+
+def test_scale_standardises_and_the_ranges_stand_beside_the_model(maxmargin, moons):
+    assert maxmargin("fit", moons, "--scale", "--model", "m.mm")[0] == 0
+    data = read_data(moons)
+    X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    expected = library.SVC().fit(X, data.y)
+    found = json_of(maxmargin("predict", "m.mm", moons, "--decision", "--json"))
+    np.testing.assert_allclose(found["decision"], expected.decision_function(X), atol=1e-9)
+    with open("m.mm.range", "a") as file:
+        file.write("2 0 1\n")
+    code, out, err = maxmargin("predict", "m.mm", moons)
+    assert (code, out) == (1, "")
+    assert "not those that m.mm was fitted with" in err
+    os.remove("m.mm.range")
+    code, out, err = maxmargin("predict", "m.mm", moons)
+    assert (code, out) == (1, "")
+    assert "m.mm.range is missing" in err
+
+
+def test_scaled_sparse_features_keep_their_zeros(maxmargin, iris):
+    assert maxmargin("fit", iris, "--scale", "--model", "m.mm")[0] == 0
+    X = read_data(iris).X
+    largest = np.abs(X).max(axis=0).toarray()
+    vectors = load("m.mm").support_vectors_
+    expected = (X.toarray() / largest)[load("m.mm").support_]
+    np.testing.assert_allclose(vectors.toarray(), expected, rtol=1e-12)
+
+
+def test_a_fit_that_ends_early_says_so_in_one_line(maxmargin, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.standard_normal((400, 3)), rng.integers(0, 2, 400)])
+    np.savetxt(tmp_path / "noise.csv", rows, delimiter=",")
+    code, out, err = maxmargin(
+        "fit", "noise.csv", "-C", "1e9", "--max-time", "1e-6", "--model", "m.mm", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["converged"] is False
+    assert err.startswith("maxmargin: warning: Solver terminated early (max_time=1e-06 s).")
+    assert err.count("\n") == 1
+
+
+# predict
+
+
+def test_predictions_go_to_standard_output_and_the_score_to_standard_error(maxmargin, moons):
+    maxmargin("fit", moons, "--model", "m.mm")
+    code, out, err = maxmargin("predict", "m.mm", moons)
+    data = read_data(moons)
+    assert code == 0
+    assert out.split() == library.SVC().fit(data.X, data.y).predict(data.X).tolist()
+    hits = np.mean(np.array(out.split()) == data.y)
+    assert err == f"maxmargin: accuracy {hits:.6g} on 120 rows\n"
+
+
+def test_decisions_and_probabilities_have_named_columns(maxmargin, moons):
+    maxmargin("fit", moons, "--probability", "--model", "m.mm")
+    code, out, _ = maxmargin(
+        "predict", "m.mm", moons, "--decision", "--proba", "--output", "out.csv"
+    )
+    assert (code, out) == (0, "")
+    with open("out.csv") as file:
+        header, first, *rest = file.read().split()
+    assert header == "prediction,decision,probability_down,probability_up"
+    assert len(rest) == 119
+    label, decision, down, up = first.split(",")
+    assert (label == "up") == (float(decision) > 0) == (float(up) > float(down))
+
+
+def test_a_table_without_target_is_predicted(maxmargin, moons, tmp_path):
+    maxmargin("fit", moons, "--model", "m.mm")
+    bare = tmp_path / "bare.csv"
+    bare.write_text(
+        "\n".join(",".join(line.split(",")[:2]) for line in moons.read_text().split()) + "\n"
+    )
+    with_target = maxmargin("predict", "m.mm", moons)
+    assert maxmargin("predict", "m.mm", bare) == (0, with_target[1], "")
+
+
+def test_columns_in_another_order_are_refused(maxmargin, moons, tmp_path):
+    maxmargin("fit", moons, "--model", "m.mm")
+    turned = tmp_path / "turned.csv"
+    turned.write_text(moons.read_text().replace("left,right", "right,left"))
+    code, _, err = maxmargin("predict", "m.mm", turned)
+    assert code == 1
+    assert "in another order" in err
+
+
+# inspect, plot, convert
+
+
+def test_inspect_shows_certificate_conditions_and_margins(maxmargin, moons):
+    maxmargin("fit", moons, "--model", "m.mm")
+    code, out, _ = maxmargin("inspect", "m.mm", moons)
+    assert code == 0
+    for words in ("Certificate: optimal", "KKT conditions of SVC", "width 1/|w|", "accuracy"):
+        assert words in out
+    found = json_of(maxmargin("inspect", "m.mm", moons, "--json"))
+    assert found["certificate"]["dual_objective"] <= found["certificate"]["primal_objective"]
+    assert [one["holds"] for one in found["kkt"]] == [True] * 5
+    data = read_data(moons)
+    report = library.inspection.margins(library.SVC().fit(data.X, data.y), data.X, data.y)
+    assert found["margins"]["width"] == pytest.approx(report.width)
+
+
+def test_inspect_says_that_a_libsvm_file_holds_no_certificate(maxmargin, iris):
+    maxmargin("svm-train", "-q", iris, "iris.model")
+    code, out, err = maxmargin("inspect", "iris.model")
+    assert code == 0
+    assert "support vectors" in out
+    assert err.startswith("maxmargin: no certificate")
+    assert json_of(maxmargin("inspect", "iris.model", "--json"))["certificate"] is None
+
+
+@pytest.mark.parametrize("options", [[], ["--scale"]])
+def test_plot_writes_a_picture(maxmargin, moons, options):
+    pytest.importorskip("matplotlib")
+    maxmargin("fit", moons, *options, "--model", "m.mm")
+    assert maxmargin("plot", "m.mm", moons, "--output", "m.png") == (0, "", "")
+    with open("m.png", "rb") as file:
+        assert file.read(8) == b"\x89PNG\r\n\x1a\n"
+
+
+def test_plot_needs_two_features(maxmargin, iris):
+    maxmargin("fit", iris, "--model", "m.mm")
+    code, _, err = maxmargin("plot", "m.mm", iris, "--output", "m.png")
+    assert code == 1
+    assert "needs a classifier of two features, got a SVC of 4 features" in err
+
+
+def test_convert_there_and_back_predicts_the_same(maxmargin, iris):
+    maxmargin("fit", iris, "--model", "m.mm")
+    assert maxmargin("convert", "m.mm", "m.model") == (0, "", "")
+    assert maxmargin("convert", "m.model", "back", "--to", "mm") == (0, "", "")
+    decisions = [
+        json_of(maxmargin("predict", model, iris, "--decision", "--json"))
+        for model in ("m.mm", "m.model", "back")
+    ]
+    for other in decisions[1:]:
+        for name, column in decisions[0].items():
+            np.testing.assert_allclose(other[name], column, atol=1e-12)
+
+
+# bench, demo, experiment
+
+
+def test_bench_compares_with_scikit_learn(maxmargin):
+    found = json_of(maxmargin("bench", "--rows", "300", "--json"))
+    ours, theirs = found["maxmargin"], found["scikit-learn"]
+    assert ours["dual_objective"] == pytest.approx(theirs["dual_objective"], rel=1e-3)
+    assert "scikit-learn takes" in maxmargin("bench", "--rows", "300")[1]
+
+
+def test_demo_proves_its_fit(maxmargin):
+    code, out, _ = maxmargin("demo", "--output", "shown")
+    assert code == 0
+    assert "Certificate: optimal" in out
+    assert load(os.path.join("shown", "moons.mm")).certificate_.optimal
+
+
+def test_an_experiment_is_run_by_name(maxmargin, monkeypatch):
+    module = pytest.importorskip("maxmargin.experiments.bias_variance")
+    calls = []
+
+    def run(folder, data=None, quick=False):
+        calls.append((folder, data, quick))
+        return {"variance": float("nan")}
+
+    monkeypatch.setattr(module, "run", run)
+    path = os.path.join("bias-variance", "report.md")
+    assert maxmargin("experiment", "bias-variance", "--quick") == (0, path + "\n", "")
+    assert json_of(maxmargin("experiment", "bias-variance", "--json")) == {"variance": None}
+    assert calls == [("bias-variance", None, True), ("bias-variance", None, False)]
+
+
+# Terminals, signals and pipes.
+
+
+@pytest.mark.parametrize("verb", ["fit", "svm-train"])
+def test_a_live_line_on_a_terminal_does_not_disturb_the_result(maxmargin, iris, monkeypatch, verb):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    if verb == "fit":
+        found = json_of(maxmargin("fit", iris, "--probability", "--model", "m.mm", "--json"))
+        assert found["optimal"] is True
+    else:
+        code, out, _ = maxmargin("svm-train", "-b", "1", iris, "m.model")
+        assert code == 0
+        assert "Total nSV = " in out
+    assert "violation" in terminal.getvalue()
+    assert terminal.getvalue().endswith(("\n", "\x1b[?25h")), "the line is ended"
+
+
+COMMAND = [sys.executable, "-c", "import sys; from maxmargin.cli import main; sys.exit(main())"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("verb", ["fit", "svm-train"])
+def test_ctrl_c_leaves_the_old_file_and_says_so_in_one_line(tmp_path, verb):
+    rng = np.random.default_rng(0)
+    n = 20_000
+    with open(tmp_path / "noise.svm", "w") as file:
+        for label, row in zip(rng.integers(0, 2, n), rng.standard_normal((n, 8)), strict=True):
+            file.write(f"{label} " + " ".join(f"{k + 1}:{v:.4f}" for k, v in enumerate(row)) + "\n")
+    (tmp_path / "m.model").write_text("the old one")
+    options = ["-C", "1e4", "--model", "m.model"] if verb == "fit" else ["-c", "1e4", "-q"]
+    files = ["noise.svm"] if verb == "fit" else ["noise.svm", "m.model"]
+    process = subprocess.Popen(
+        [*COMMAND, verb, *options, *files], cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(4.0)  # long enough to be solving, and the solver is busy for minutes
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert (out, err) == ("", "maxmargin: interrupted; no file is left half-written.\n")
+    assert (tmp_path / "m.model").read_text() == "the old one"
+    assert sorted(os.listdir(tmp_path)) == ["m.model", "noise.svm"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe of the shell")
+def test_a_closed_pipe_is_quiet(iris, tmp_path):
+    with open(tmp_path / "many.svm", "w") as file:
+        file.write(iris.read_text() * 200)
+    shell = " ".join(f"'{word}'" for word in [*COMMAND, "svm-scale", "many.svm"]) + " | head -1"
+    done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
