@@ -8,6 +8,7 @@ import pytest
 from maxmargin.solvers import smo
 
 sys.path.insert(0, str(Path(__file__).parent))
+collect_ignore = ["conftest.py", "cli/conftest.py"]  # not as modules with doctests
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ SEALED = {
     "a sigma that vanishes": (
         "binary",
         attribute("kernel_", kernel("RBF", gamma=1.0, sigma=1e-200)),
-        "too small",
+        "sigma must have a square that is a number",
     ),
     "a number for a kernel": (
         "one vs rest",

@@ -7,7 +7,6 @@ depends on the number of threads.
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.compiled.linear import weighted_gram
 
 ROW_BLOCK = 4096
 FULL = 0.3  # the share of stored values above which rows are multiplied as dense ones
@@ -57,6 +56,7 @@ class RowBlocks:
 
     def _sparse_gram(self, weight):
         """From the pairs of stored values of each row."""
+        from maxmargin.compiled.linear import weighted_gram
 
         def of_part(part):
             rows, gram = self.X[part], np.zeros((self.X.shape[1] + 1, self.X.shape[1] + 1))

@@ -125,6 +125,7 @@ class _Run:
         self.n_iter = 0
         self.violation = np.inf
         self.seconds_per_entry = 0.0
+        self.strides = True
         self.set_state(problem.start if start is None else start, expansion)
         if budget.trace is not None:
             budget.trace.begin(budget.problem, self.state.coef)
@@ -171,6 +172,7 @@ class _Run:
                 # the same, to many digits, for every way of writing down the same problem.
                 extra = min(TIGHT_WORK // problem.n**2, TIGHT_STEPS)
                 extra = self.n_iter + max(self.n_iter, extra)
+                self.strides = False  # equal points share their multipliers as SMO left them
                 self.refine(block, min(self.tol, TIGHT_TOL), min(extra, self.budget.max_iter))
                 if self.violation > self.tol:  # it does not fall with every step
                     stopped = self.refine(block, self.tol, self.budget.max_iter)
@@ -226,7 +228,8 @@ class _Run:
             violation = self.run_steps(block, stop, min(HARD * block.size, goal - self.n_iter))
             if violation <= stop or self.n_iter >= goal:
                 return violation, self.objective - before
-            self.objective += stride(block, STRIDE_WORK * HARD * block.size**2)
+            if self.strides:
+                self.objective += stride(block, STRIDE_WORK * HARD * block.size**2)
 
     def run_steps(self, block, stop, max_steps):
         """With a trace of a whole problem, in several calls."""
