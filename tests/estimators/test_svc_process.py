@@ -208,3 +208,25 @@ def test_the_loops_run_as_plain_python_and_with_bounds_checked(variable, tmp_pat
     environment = {**os.environ, variable: "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     result = run_python(code, env=environment)
     assert result.stdout.split() == ["True"] * 4, result.stderr
+
+
+def test_many_small_machines_do_not_depend_on_the_number_of_threads():
+    code = """
+    import numpy as np
+    from sklearn.datasets import load_digits
+    from threadpoolctl import threadpool_limits
+    from maxmargin import SVC
+    from maxmargin.estimators import base
+
+    X, y = load_digits(return_X_y=True)
+    together = SVC(gamma=1e-3).fit(X, y)
+    with threadpool_limits(1):
+        alone = SVC(gamma=1e-3).fit(X, y)
+    base.SMALLEST_BESIDE = 10**9
+    in_turn = SVC(gamma=1e-3).fit(X, y)
+    print(np.array_equal(together.dual_coef_, alone.dual_coef_))
+    difference = together.decision_function(X) - in_turn.decision_function(X)
+    print(together.converged_, abs(difference).max() < 1e-2)
+    print(np.array_equal(together.predict(X), in_turn.predict(X)))
+    """
+    assert run_python(code).stdout.split() == ["True"] * 4

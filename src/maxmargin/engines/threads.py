@@ -110,10 +110,14 @@ def single_threaded_blas():
 
 
 @contextmanager
-def workers(n_threads=None):
-    """Threads for the length of one fit; made anew each time, so that a fork cannot lose them."""
+def workers(n_threads=None, most=None):
+    """Threads for the length of one fit; made anew each time, so that a fork cannot lose them.
+
+    By default as many as there are cores and BLAS was allowed to use, but not more than `most`.
+    """
     with _blas:
         limit = min(available_cores(), _blas.threads_outside)
+        limit = limit if most is None else min(limit, most)
         n_threads = limit if n_threads is None else n_threads
         if n_threads == 1:
             yield Workers(1, None)

@@ -31,6 +31,7 @@ from maxmargin.solvers.base import Budget, Solution, Solver, expansion_of
 from maxmargin.solvers.trace import LIMIT, Trace
 
 SMALLEST_BESIDE, LARGEST_BESIDE = 256, 8192  # points of machines that are solved side by side
+MOST_BESIDE = 4  # each has this part of the memory, however many threads there are
 DEFAULT_MAX_ITER = 10_000_000  # LIBSVM's: this, or 100 per point if that is more
 
 
@@ -226,30 +227,31 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         shares = [None] * n
         outcomes = [None] * n
 
-        def solve(position, engine, memory):
+        def solve(position, engine, n_beside):
             machine, share = machines[position], budget.share(position, n)
             shares[position] = share
             start = self._start(machine, targets) if self.warm_start else None
-            outcomes[position] = self._solve_one(machine, engine, share, start, memory)
+            solver = self._new_solver(n_beside)
+            outcomes[position] = self._solve_one(machine, engine, share, start, solver)
             if outcomes[position].solution.stopped == "interrupted" and None in outcomes:
                 raise KeyboardInterrupt  # the others have no solution: nothing to keep
 
         def solve_beside_others(position):
             try:
                 with self._new_engine(n_threads=1) as engine:
-                    solve(position, engine, self.cache_size / pool.n_threads)
+                    solve(position, engine, MOST_BESIDE)
             except BaseException:
                 for share in filter(None, shares):
                     share.end_now()
                 raise
 
         if self._are_many_and_small(machines, budget):
-            with workers() as pool:
+            with workers(most=MOST_BESIDE) as pool:
                 pool.map(solve_beside_others, range(n))
         else:
             with self._new_engine() as engine:
                 for position in range(n):
-                    solve(position, engine, self.cache_size)
+                    solve(position, engine, 1)
         return outcomes
 
     def _are_many_and_small(self, machines, budget):
@@ -264,11 +266,10 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         sizes = [len(machine.rows) for machine in machines]
         return min(sizes) >= SMALLEST_BESIDE and max(sizes) <= LARGEST_BESIDE
 
-    def _solve_one(self, machine, engine, budget, start, memory):
+    def _solve_one(self, machine, engine, budget, start, solver):
         problem = machine.build()
         if self.max_iter == -1:
             budget.max_iter = max(DEFAULT_MAX_ITER, 100 * problem.n)
-        solver = self._new_solver(memory)
         start = None if start is None else problem.start_from(start)
         solution = machine.solve(solver, problem, engine, budget, start)
         original, problem = problem, problem.scaled(solution.scale)
@@ -298,10 +299,15 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             trace = Trace(LIMIT if self.trace is True else self.trace)
         return Budget(self.max_iter, self.max_time, callbacks, trace=trace)
 
-    def _new_solver(self, memory):
-        """The solver by its name, or the one given, with this estimator's tolerance."""
+    def _new_solver(self, n_beside):
+        """The solver by its name, or the one given, with this estimator's tolerance.
+
+        Several beside each other share the memory, and do no more than tol asks for.
+        """
         solver = self.solver if isinstance(self.solver, Solver) else solver_named(self.solver)()
-        limits = {"tol": self.tol, "cache_bytes": int(memory * 2**20)}
+        limits = {"tol": self.tol, "cache_bytes": int(self.cache_size * 2**20 / n_beside)}
+        if n_beside > 1 and hasattr(solver, "tight"):
+            limits["tight"] = False
         random_state = getattr(self, "random_state", None)
         if hasattr(solver, "seed") and random_state is not None:
             limits["seed"] = seed_of(random_state)

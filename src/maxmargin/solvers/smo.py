@@ -49,7 +49,7 @@ NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain ma
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
 PATIENCE = 3  # rounds without gain before the solver gives up
 TIGHT_TOL = 1e-10  # where small problems go on to after tol,
-TIGHT_WORK = 400_000_000  # for as many steps times squared variables, or the steps tol took,
+TIGHT_WORK = 100_000_000  # for as many steps times squared variables, or the steps tol took,
 TIGHT_STEPS = 200_000  # but no more than these
 FREE = 0.5 * compiled.FORBIDDEN
 
@@ -87,9 +87,12 @@ class SMO(Solver):
     ----------
     verify : bool
         Whether to compute the gradient anew in float64 at the end.
+    tight : bool
+        Whether small problems are solved far beyond tol.
     """
 
     verify: bool = True
+    tight: bool = True
 
     def roughly(self, tol):
         return replace(self, tol=tol, verify=False)
@@ -121,7 +124,7 @@ class _Run:
         self.budget = budget
         self.tol = solver.tol
         self.cache_bytes = solver.cache_bytes
-        self.verify = solver.verify
+        self.verify, self.tight = solver.verify, solver.tight
         self.n_iter = 0
         self.violation = np.inf
         self.seconds_per_entry = 0.0
@@ -167,7 +170,7 @@ class _Run:
             self.objective = block.objective(problem)
         try:
             stopped = self.refine(block, self.tol, self.budget.max_iter)
-            if stopped == "converged":
+            if stopped == "converged" and self.tight:
                 # Steps on a small matrix cost next to nothing: spend some on an answer that is
                 # the same, to many digits, for every way of writing down the same problem.
                 extra = min(TIGHT_WORK // problem.n**2, TIGHT_STEPS)
