@@ -22,7 +22,7 @@ DIFFERENT = {
     "test_linear_svm_convergence_warnings": "Newton's method is at the optimum after two steps",
     "test_negative_weight": "negative weights are refused, not dropped without a word",
     "test_svc[": "iris, cubic kernel: the multipliers are not unique; decisions agree",
-    "test_sparse_oneclasssvm[": "iris: two points are equal and may share a multiplier as they like",
+    "test_sparse_oneclasssvm[": "iris: two equal points share a multiplier as they like",
     "test_probability_raises_futurewarning": "probability is not deprecated here",
     "test_svc_nusvc_probA_probB_deprecated": "LIBSVM's sigmoid has other parameters than ours",
 }
