@@ -26,6 +26,7 @@ fix: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)
 	$(BIN)/python benchmarks/probability.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/cases.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/lasso.py $(if $(DATA),--data $(DATA))
 
 bench-quick: BENCH_ARGS += --quick
