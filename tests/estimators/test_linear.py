@@ -201,7 +201,7 @@ def test_a_path_of_several_targets_with_weights():
         Ridge().path(*dependent_data(), [0.0])
 
 
-@pytest.mark.parametrize("model", [LinearRegression(), Ridge(), Ridge([0.1, 1.0, 30.0])])
+@pytest.mark.parametrize("model", [LinearRegression(), Ridge(), Ridge(np.array([0.1, 1.0, 30.0]))])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.coo_array])
 def test_several_targets_are_several_models(model, container):
     X, y = random_data(targets=3)

@@ -51,6 +51,9 @@ class Centred(LinearOperator):
     def _rmatmat(self, u):
         return self.rows.T @ u - np.outer(self.shift, self.root @ u)
 
+    def _rmatvec(self, u):  # SciPy before 1.14 does not derive it from the products of matrices
+        return self._rmatmat(np.reshape(u, (-1, 1)))[:, 0]
+
     def gram(self):
         """A'A; the shift is the mean of the rows, which makes its share a single square."""
         gram = arrays.dense(self.rows.T @ self.rows)
