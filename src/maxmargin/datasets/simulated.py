@@ -10,7 +10,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from maxmargin.estimators.parameters import FINITE_POSITIVE, FLAG, Constraint, is_real, is_whole
+from maxmargin.estimators.parameters import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
+    FINITE_POSITIVE,
+    FLAG,
+    Constraint,
+    is_real,
+    is_whole,
+)
 from maxmargin.estimators.validation import seed_of
 
 # Neighbours belong to different classes, and no straight line comes near to separating them.
@@ -18,11 +26,9 @@ CENTRES = {-1: [(-2.0, 0.5), (1.0, -0.5)], 1: [(-0.5, -0.5), (2.5, 0.5)]}
 
 CONSTRAINTS = {
     "n_samples": Constraint("a whole number of at least 2", lambda v: is_whole(v) and v >= 2),
-    "n_features": Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1),
-    "n_outliers": Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1),
-    "noise": Constraint(
-        "a number of at least 0", lambda v: is_real(v) and np.isfinite(v) and v >= 0
-    ),
+    "n_features": AT_LEAST_ONE,
+    "n_outliers": AT_LEAST_ONE,
+    "noise": AT_LEAST_ZERO,
     "factor": Constraint("a number in (0, 1)", lambda v: is_real(v) and 0 < v < 1),
     "margin": FINITE_POSITIVE,
     "depth": Constraint("a number", lambda v: is_real(v) and np.isfinite(v)),

@@ -21,7 +21,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from maxmargin import arrays
 from maxmargin.errors import NoFeatureMapError
 from maxmargin.estimators.base import restored_on_error
-from maxmargin.estimators.parameters import SVM_CONSTRAINTS, Constraint, check_parameters, is_real
+from maxmargin.estimators.parameters import (
+    AT_LEAST_ZERO,
+    SVM_CONSTRAINTS,
+    Constraint,
+    check_parameters,
+)
 from maxmargin.kernels import Kernel, Linear, Polynomial
 
 
@@ -168,9 +173,7 @@ class PolynomialMap(KernelMap):
     _constraints: ClassVar = {
         "degree": SVM_CONSTRAINTS["degree"],
         "gamma": SVM_CONSTRAINTS["gamma"],
-        "coef0": Constraint(
-            "a number of at least 0", lambda v: is_real(v) and np.isfinite(v) and v >= 0
-        ),
+        "coef0": AT_LEAST_ZERO,
     }
 
     def __init__(self, degree=2, gamma=1.0, coef0=1.0):

@@ -14,6 +14,8 @@ from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel
 from maxmargin.estimators.parameters import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
     FLAG,
     SVM_CONSTRAINTS,
     Constraint,
@@ -26,15 +28,13 @@ from maxmargin.estimators.validation import checked_weight, seed_of
 from maxmargin.losses import loss_named
 from maxmargin.penalties import PENALTIES, penalty_named
 
-AT_LEAST_ONE = Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1)
-
 DESCENT_CONSTRAINTS = {
     "penalty": Constraint(
         "None or one of " + ", ".join(map(repr, PENALTIES)),
         lambda v: v is None or (isinstance(v, str) and v in PENALTIES),
     ),
-    "alpha": SVM_CONSTRAINTS["epsilon"],
-    "epsilon": SVM_CONSTRAINTS["epsilon"],
+    "alpha": AT_LEAST_ZERO,
+    "epsilon": AT_LEAST_ZERO,
     "batch_size": Constraint(
         "None (all rows) or a whole number of at least 1",
         lambda v: v is None or AT_LEAST_ONE.holds(v),

@@ -16,9 +16,9 @@ from maxmargin import arrays
 from maxmargin.errors import OVERFLOW, KernelError, MercerWarning
 from maxmargin.estimators.feature_maps import FeatureMap
 from maxmargin.estimators.parameters import (
+    AT_LEAST_ONE,
     SVM_CONSTRAINTS,
     Constraint,
-    is_whole,
     kernel_of,
     one_of,
 )
@@ -28,8 +28,6 @@ from maxmargin.kernels.spectrum import ROUNDING
 
 # Eigenvalues below this share of the largest are rounding error as much as they are kernel.
 NEGLIGIBLE = 1e-12
-
-N_COMPONENTS = Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1)
 
 
 # By Bochner's theorem a kernel of x - z is the Fourier transform of a density: draw from that.
@@ -89,7 +87,7 @@ class RandomFourierFeatures(FeatureMap):
             ),
         ),
         "gamma": SVM_CONSTRAINTS["gamma"],
-        "n_components": N_COMPONENTS,
+        "n_components": AT_LEAST_ONE,
         "form": one_of("cos", "sincos"),
     }
 
@@ -182,7 +180,7 @@ class Nystroem(FeatureMap):
 
     _constraints: ClassVar = {
         **{name: SVM_CONSTRAINTS[name] for name in ("kernel", "degree", "gamma", "coef0")},
-        "n_components": N_COMPONENTS,
+        "n_components": AT_LEAST_ONE,
     }
 
     def __init__(

@@ -14,12 +14,12 @@ from maxmargin.errors import ConvergenceWarning, RankWarning
 from maxmargin.estimators.base import part_of, restored_on_error
 from maxmargin.estimators.linear import PENALTIES, one_per_target
 from maxmargin.estimators.parameters import (
+    AT_LEAST_ONE,
     FINITE_POSITIVE,
     KERNELS,
     SVM_CONSTRAINTS,
     Constraint,
     check_parameters,
-    is_whole,
     kernel_of,
     one_of,
     rows_of,
@@ -49,7 +49,7 @@ CONSTRAINTS = {
     "solver": one_of("auto", "cholesky", "cg"),
     "memory_limit": FINITE_POSITIVE,
     "tol": FINITE_POSITIVE,
-    "max_iter": Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1),
+    "max_iter": AT_LEAST_ONE,
 }
 
 

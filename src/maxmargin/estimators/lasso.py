@@ -14,18 +14,22 @@ from maxmargin.engines.threads import workers
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel, Path
-from maxmargin.estimators.parameters import FLAG, Constraint, check_parameters, is_real, is_whole
+from maxmargin.estimators.parameters import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
+    FLAG,
+    check_parameters,
+    is_real,
+    is_whole,
+)
 from maxmargin.estimators.validation import checked_weight
 from maxmargin.problems.certificate import Certificate, combine
 from maxmargin.problems.lasso import Features, LassoProblem
 
-AT_LEAST_ZERO = Constraint(
-    "a number of at least 0", lambda v: is_real(v) and np.isfinite(v) and v >= 0
-)
 CONSTRAINTS = {
     "alpha": AT_LEAST_ZERO,
     "fit_intercept": FLAG,
-    "max_iter": Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1),
+    "max_iter": AT_LEAST_ONE,
     "tol": AT_LEAST_ZERO,
     "warm_start": FLAG,
     "positive": FLAG,

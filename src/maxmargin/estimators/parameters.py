@@ -58,6 +58,10 @@ POSITIVE = Constraint("a positive number", lambda v: is_real(v) and v > 0)
 FINITE_POSITIVE = Constraint(
     "a positive finite number", lambda v: is_real(v) and np.isfinite(v) and v > 0
 )
+AT_LEAST_ONE = Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1)
+AT_LEAST_ZERO = Constraint(
+    "a number of at least 0", lambda v: is_real(v) and np.isfinite(v) and v >= 0
+)
 KERNELS = {
     "linear": lambda svm: Linear(),
     "poly": lambda svm: Polynomial(svm.degree, svm.gamma, svm.coef0),
@@ -70,9 +74,7 @@ KERNELS = {
 SVM_CONSTRAINTS = {
     "C": POSITIVE,
     "nu": Constraint("a number in (0, 1]", lambda v: is_real(v) and 0 < v <= 1),
-    "epsilon": Constraint(
-        "a number of at least 0", lambda v: is_real(v) and np.isfinite(v) and v >= 0
-    ),
+    "epsilon": AT_LEAST_ZERO,
     "kernel": Constraint(
         "one of " + ", ".join(map(repr, KERNELS)) + ", a Kernel or a callable",
         lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),

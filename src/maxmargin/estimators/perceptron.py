@@ -11,12 +11,12 @@ from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel
 from maxmargin.estimators.parameters import (
+    AT_LEAST_ONE,
     FLAG,
     KERNELS,
     SVM_CONSTRAINTS,
     Constraint,
     check_parameters,
-    is_whole,
     kernel_of,
 )
 from maxmargin.kernels import Kernel
@@ -26,7 +26,7 @@ BLOCK_ENTRIES = 4_000_000  # of the kernel matrix that a prediction holds at a t
 
 PERCEPTRON_CONSTRAINTS = {
     "fit_intercept": FLAG,
-    "max_updates": Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1),
+    "max_updates": AT_LEAST_ONE,
     "kernel": Constraint(
         "None, " + ", ".join(map(repr, KERNEL_NAMES)) + " or a Kernel of features",
         lambda v: (
