@@ -7,10 +7,12 @@ to be, and a line search makes the step safe.
 
 import numpy as np
 
+from maxmargin import arrays
 from maxmargin.compiled.linear import l1_descend
-from maxmargin.solvers.newton import Newton, line_search, weighted_gram
+from maxmargin.solvers.newton import Newton, line_search
 
 SMALLEST_SET = 100
+ROW_BLOCK = 8192
 SWEEPS = 1000
 TIGHT = 1e-9  # the steps at the end are cheap
 
@@ -31,7 +33,7 @@ class L1Newton(Newton):
     def step(self, problem, rows, w, decisions, coef, dual_w):
         gradient = -dual_w
         chosen = _working_set(w, gradient)
-        gram = weighted_gram(problem, coef, chosen)
+        gram = _chosen_gram(problem, coef, chosen)
         target = w[chosen].copy()
         l1_descend(gram, gradient[chosen] - gram @ target, target, SWEEPS, 1e-15)
         step = np.zeros(len(w))
@@ -56,3 +58,19 @@ def _working_set(w, gradient):
     if len(violators) > most:
         violators = violators[np.argsort(-excess[violators], kind="stable")[:most]]
     return np.sort(np.concatenate([used, violators]))
+
+
+def _chosen_gram(problem, coef, columns):
+    """X' diag(1 / damping of the points with a loss) X for some features; the bias is the last."""
+    factor = np.where(coef != 0, np.sqrt(1.0 / problem.damping), 0.0)
+    features = columns[columns < problem.X.shape[1]]
+    gram = np.zeros((len(columns), len(columns)))
+    for rows in arrays.blocks(problem.n, ROW_BLOCK):
+        part = np.flatnonzero(factor[rows])
+        block = problem.X[rows][part]
+        block = block if len(features) == problem.X.shape[1] else block[:, features]
+        scaled = arrays.dense(block) * factor[rows][part][:, None]
+        if len(features) < len(columns):
+            scaled = np.column_stack([scaled, problem.bias * factor[rows][part]])
+        gram += scaled.T @ scaled
+    return gram

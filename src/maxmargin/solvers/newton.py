@@ -8,12 +8,10 @@ the points with a loss and one Cholesky factorisation.
 import numpy as np
 from scipy import linalg
 
-from maxmargin import arrays
 from maxmargin.engines.threads import workers
 from maxmargin.solvers.row_blocks import RowBlocks
 
 LARGEST = 2000  # features: above this the matrix costs more than it saves
-ROW_BLOCK = 8192
 ROUNDING = 1e-14  # a relative gap below this is no gap,
 NOTHING_LEFT = 1e-10  # and below this it is not worth a warning
 FRESH = 10  # steps after which rounding may be what is left: no more carrying along
@@ -82,22 +80,6 @@ class Newton:
 
         length = line_search(objective, float(gradient @ step))
         return None if length is None else (w + length * step, decisions + length * change)
-
-
-def weighted_gram(problem, coef, columns):
-    """X' diag(1 / damping of the points with a loss) X for some features; the bias is the last."""
-    factor = np.where(coef != 0, np.sqrt(1.0 / problem.damping), 0.0)
-    features = columns[columns < problem.X.shape[1]]
-    gram = np.zeros((len(columns), len(columns)))
-    for rows in arrays.blocks(problem.n, ROW_BLOCK):
-        part = np.flatnonzero(factor[rows])
-        block = problem.X[rows][part]
-        block = block if len(features) == problem.X.shape[1] else block[:, features]
-        scaled = arrays.dense(block) * factor[rows][part][:, None]
-        if len(features) < len(columns):
-            scaled = np.column_stack([scaled, problem.bias * factor[rows][part]])
-        gram += scaled.T @ scaled
-    return gram
 
 
 def _solve(hessian, gradient):

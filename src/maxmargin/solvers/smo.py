@@ -33,7 +33,7 @@ from maxmargin.solvers.base import (
     expansion_of,
     row_bytes,
 )
-from maxmargin.solvers.free_points import stride
+from maxmargin.solvers.free_points import FREE, stride
 
 TIGHT = 512  # up to this many points, the problem is one block in float64
 WHOLE = 2048  # and up to this many one block in float32
@@ -51,7 +51,6 @@ PATIENCE = 3  # rounds without gain before the solver gives up
 TIGHT_TOL = 1e-10  # where small problems go on to after tol,
 TIGHT_WORK = 100_000_000  # for as many steps times squared variables, or the steps tol took,
 TIGHT_STEPS = 200_000  # but no more than these
-FREE = 0.5 * compiled.FORBIDDEN
 
 
 @dataclass(frozen=True)
