@@ -152,6 +152,22 @@ def is_thin(X):
     return squares - float(np.sum(column_means(X) ** 2)) > 0.01 * squares
 
 
+def first_not_finite(X):
+    """Where the first NaN or infinity of an array, a sparse matrix or a list stands, in words."""
+    if is_sparse(X):
+        X = canonical_csr(X)
+        first = int(np.argmin(np.isfinite(X.data)))
+        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
+        return f"row {row}, column {X.indices[first]}"
+    try:
+        fine = np.isfinite(np.asarray(X, dtype=np.float64))
+    except (TypeError, ValueError):  # labels: only NaN differs from itself
+        X = np.asarray(X, dtype=object)
+        fine = X == X
+    place = [int(k) for k in np.unravel_index(np.argmin(fine), fine.shape)]
+    return f"row {place[0]}, column {place[1]}" if len(place) == 2 else f"index {place[0]}"
+
+
 def dense(X):
     return X.toarray() if is_sparse(X) else X
 

@@ -6,9 +6,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
+from maxmargin.estimators.multiclass import ABSENT
+from maxmargin.estimators.validation import check_result, check_size, validate_data
 
 
 class Path(NamedTuple):
@@ -39,6 +41,7 @@ class LinearModel(BaseEstimator):
         X, y = validate_data(
             self, X, y, dtype=np.float64, order="C", accept_sparse="csr", **options
         )
+        check_size(self, X=X, **({"y": y} if isinstance(self, RegressorMixin) else {}))
         return (arrays.canonical_csr(X) if arrays.is_sparse(X) else X), y
 
     def _decisions(self, X):
@@ -48,7 +51,9 @@ class LinearModel(BaseEstimator):
             arrays.check_indices(X)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
         coef = self.coef_ if arrays.is_sparse(self.coef_) else np.atleast_2d(self.coef_)
-        return np.asarray(arrays.dense(X @ coef.T)) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
+            decisions = np.asarray(arrays.dense(X @ coef.T)) + self.intercept_
+        return check_result(self, "the decisions", decisions)
 
     def _class_targets(self, y, weight):
         """Keep `classes_`; +-1 for the second of two classes, or for each of more, and the cost of
@@ -60,16 +65,27 @@ class LinearModel(BaseEstimator):
                 "This solver needs samples of at least 2 classes in the data, but the data "
                 f"contains only one class: {self.classes_.tolist()[0]!r}"
             )
-        factors = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=y, sample_weight=weight
-        )
-        cost = weight * factors[labels]
+        with np.errstate(divide="ignore"):  # the balance of a class without weight
+            factors = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y, sample_weight=weight
+            )
+        cost = weight * np.where(np.isinf(factors), 0.0, factors)[labels]
         if len(np.unique(labels[cost > 0])) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."
             )
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         return [np.where(labels == k, 1.0, -1.0) for k in positives], cost
+
+    def _silence_absent_classes(self, targets, cost):
+        """A class whose rows all weigh nothing stays in `classes_` and is never predicted.
+
+        Its own machine has seen only the others, and would win where all of them say no.
+        """
+        absent = [k for k, target in enumerate(targets) if not np.any(target[cost > 0] > 0)]
+        if len(targets) > 1 and absent:
+            self.intercept_ = np.broadcast_to(self.intercept_, len(targets)).copy()
+            self.coef_[absent], self.intercept_[absent] = 0.0, ABSENT
 
     def _class_decisions(self, X):
         """One per row for two classes, one per row and class for more."""

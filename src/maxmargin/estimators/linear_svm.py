@@ -24,8 +24,8 @@ from maxmargin.problems.certificate import combine
 from maxmargin.problems.linear import linear_svc, linear_svr
 from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget
-from maxmargin.solvers.interior_point import is_tall
 from maxmargin.solvers.newton import LARGEST as LARGEST_FOR_NEWTON
+from maxmargin.solvers.smoothing import is_tall
 
 FEWEST_TOGETHER = 4  # classes for which it pays to read each row once for all of them
 
@@ -72,6 +72,7 @@ class LinearSVM(LinearModel):
         )
         self.coef_ = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = bias * weights[:, -1] if self.fit_intercept else 0.0
+        self._silence_absent_classes(targets, cost)
         self.certificate_ = combine(proofs)
         self.converged_ = reasons == {"converged"} and self.certificate_.optimal
 
@@ -90,7 +91,7 @@ class LinearSVM(LinearModel):
             found[k] = w, n_iter, solver.certify(problem, w, coef), stopped
 
         # A single machine has the threads to itself; numbers of one source are drawn in order.
-        in_order = isinstance(self.random_state, np.random.RandomState)
+        in_order = isinstance(self.random_state, (np.random.RandomState, np.random.Generator))
         if len(problems) == 1 or in_order:
             for k in range(len(problems)):
                 solve(k, None)
@@ -121,14 +122,14 @@ class LinearSVM(LinearModel):
         return weights, found[0][2], proofs, {stopped}
 
     def _solver(self, problem):
-        """Newton for squared losses of not too many features, an interior point for plain ones of
-        few features and many points; dual descent for the rest."""
+        """Newton for squared losses of not too many features, also with a rounded kink for plain
+        losses of few features and many points; dual descent for the rest."""
         if getattr(self, "penalty", "l2") == "l1":
             return solver_named("l1_newton")(self.tol, self.max_iter)
         if problem.is_squared and problem.X.shape[1] < LARGEST_FOR_NEWTON:
             return solver_named("newton")(self.tol, self.max_iter)
         if not problem.is_squared and is_tall(problem):
-            return solver_named("interior_point")(self.tol, self.max_iter)
+            return solver_named("smoothing")(self.tol, self.max_iter)
         return solver_named("dual_descent")(self.tol, self.max_iter, seed_of(self.random_state))
 
     def sparsify(self):
@@ -228,7 +229,10 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         labels = np.argmax(targets, axis=0) if len(targets) > 1 else (targets[0] > 0).astype(int)
         solver = solver_named("crammer_singer")(self.tol, self.max_iter, seed_of(self.random_state))
         lengths = arrays.squared_norms(X) + bias**2
-        W, n_iter, proof, stopped = solver.solve(X, bias, labels, len(self.classes_), C, lengths)
+        present, labels = np.unique(labels, return_inverse=True)  # without classes of no weight
+        found, n_iter, proof, stopped = solver.solve(X, bias, labels, len(present), C, lengths)
+        W = np.zeros((len(self.classes_), found.shape[1]))
+        W[present] = found
         if len(self.classes_) == 2:  # one function is enough, as in scikit-learn
             W = W[[1]] - W[[0]]
         return W, n_iter, [proof], {stopped}

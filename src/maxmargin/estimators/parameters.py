@@ -54,6 +54,15 @@ def _are_weights(value):
 
 
 FLAG = Constraint("True or False", is_flag)
+SEED = Constraint(
+    "None, a whole number of at least 0, a RandomState or a Generator",
+    lambda v: (
+        v is None
+        or isinstance(v, (np.random.RandomState, np.random.Generator))
+        or (is_whole(v) and v >= 0)
+    ),
+)
+LEVEL = Constraint("True, False or a level", lambda v: is_flag(v) or is_whole(v))
 POSITIVE = Constraint("a positive number", lambda v: is_real(v) and v > 0)
 FINITE_POSITIVE = Constraint(
     "a positive finite number", lambda v: is_real(v) and np.isfinite(v) and v > 0
@@ -96,7 +105,13 @@ SVM_CONSTRAINTS = {
         "None, 'balanced' or a dict of finite class weights of at least 0",
         lambda v: v is None or (isinstance(v, str) and v == "balanced") or _are_weights(v),
     ),
-    "verbose": Constraint("True, False or a level", lambda v: is_flag(v) or is_whole(v)),
+    "probability": Constraint(
+        "True or False",
+        # scikit-learn's own default, for who passes on all its parameters
+        lambda v: is_flag(v) or (isinstance(v, str) and v == "deprecated"),
+    ),
+    "random_state": SEED,
+    "verbose": LEVEL,
     "max_iter": Constraint(
         "-1 (the default limit) or a whole number of at least 0", lambda v: is_whole(v) and v >= -1
     ),
@@ -135,6 +150,8 @@ LINEAR_CONSTRAINTS = {
     "fit_intercept": FLAG,
     "intercept_scaling": FINITE_POSITIVE,
     "class_weight": SVM_CONSTRAINTS["class_weight"],
+    "verbose": LEVEL,
+    "random_state": SEED,
     "max_iter": Constraint("a whole number of at least 0", lambda v: is_whole(v) and v >= 0),
 }
 

@@ -1,8 +1,10 @@
 """Checks of the input that come before any work; each error names its argument."""
 
+import re
 import warnings
 
 import numpy as np
+from sklearn.utils import validation
 
 from maxmargin import arrays
 from maxmargin.errors import MercerWarning
@@ -10,6 +12,49 @@ from maxmargin.kernels import mercer
 
 MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked
 ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
+LARGEST_SQUARES = 1e150  # the sum of the squares of all entries
+LARGEST_WEIGHT = 1e100  # beyond it, products of weights would overflow
+
+
+def validate_data(estimator, X, y="no_validation", **options):
+    """scikit-learn's function of this name, except that a number that is not finite is refused with
+    the place where it stands."""
+    try:
+        return validation.validate_data(estimator, X, y, **options)
+    except ValueError as error:
+        refused = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
+        if refused is None:
+            raise
+        place = arrays.first_not_finite(X if refused[1] == "X" else y)
+        message = str(error).replace(refused[0], f"{refused[0]} (first at {place})", 1)
+        raise ValueError(message) from None
+
+
+def check_size(estimator, **named):
+    """Refuse numbers whose squares cannot be multiplied with each other: all machines do that."""
+    for name, values in named.items():
+        numbers = values.data if arrays.is_sparse(values) else values
+        numbers = np.asarray(numbers, dtype=np.float64).ravel()
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.vdot(numbers, numbers) < LARGEST_SQUARES:
+                continue
+        if not np.all(np.isfinite(numbers)):
+            place = arrays.first_not_finite(values)
+            raise ValueError(f"Input {name} contains NaN or infinity (first at {place}).")
+        raise ValueError(
+            f"{type(estimator).__name__}: products of {name} overflow, its largest entry is "
+            f"{np.max(np.abs(numbers)):.1e}; scale the features and the targets."
+        )
+
+
+def check_result(estimator, name, values):
+    """Refuse to hand out numbers that are not finite: the rows were too large for the model."""
+    numbers = values.data if arrays.is_sparse(values) else values
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(
+            f"{type(estimator).__name__}: {name} overflow on these rows of X. Scale the features."
+        )
+    return values
 
 
 def checked_weight(sample_weight, X):
@@ -33,6 +78,11 @@ def checked_weight(sample_weight, X):
     if np.any(weight < 0):
         bad = int(np.flatnonzero(weight < 0)[0])
         raise ValueError(f"sample_weight must not be negative, got {weight[bad]} at index {bad}.")
+    if np.max(weight) > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight must be at most {LARGEST_WEIGHT:g}, got {np.max(weight):g}: only the "
+            "ratios of the weights, and C, matter."
+        )
     return weight
 
 
@@ -40,6 +90,8 @@ def seed_of(random_state):
     """A seed for NumPy's generators; None means the same one every time."""
     if isinstance(random_state, np.random.RandomState):
         return random_state.randint(np.iinfo(np.int32).max)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(np.iinfo(np.int32).max))
     return 0 if random_state is None else random_state
 
 
