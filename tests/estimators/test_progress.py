@@ -4,6 +4,7 @@ import io
 import sys
 
 import pytest
+from sklearn.datasets import make_blobs
 
 from maxmargin import SVC
 from maxmargin.estimators import progress as progress_module
@@ -162,3 +163,14 @@ def test_verbose_draws_on_a_terminal(binary, monkeypatch, without_rich):
     monkeypatch.setattr(sys, "stderr", terminal)
     SVC(verbose=1).fit(*binary)
     assert "violation" in terminal.getvalue()
+
+
+def test_the_last_line_of_verbose_2_says_what_the_time_was_spent_on(capsys):
+    X, y = make_blobs(600, centers=2, random_state=0)
+    SVC(verbose=2).fit(X, y)
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("maxmargin: time spent on ")
+    for work in ("steps", "block", "proof", "selection"):
+        assert f"{work} 0." in last
+    SVC(verbose=1).fit(X, y)
+    assert "time spent" not in capsys.readouterr().err

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin import arrays
 from maxmargin.engines import engine_named
@@ -22,7 +22,13 @@ from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError
 from maxmargin.estimators.callbacks import CallbackSupport, fit_told
 from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of, rows_of
 from maxmargin.estimators.progress import ProgressLine
-from maxmargin.estimators.validation import check_gram, checked_weight, seed_of, warn_unless_mercer
+from maxmargin.estimators.validation import (
+    check_gram,
+    checked_weight,
+    seed_of,
+    validate_data,
+    warn_unless_mercer,
+)
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems.certificate import Certificate, certify, combine
 from maxmargin.problems.dual import DualProblem
@@ -94,7 +100,8 @@ class BaseSVM(CallbackSupport, BaseEstimator):
                 f"{expected}, got {matrix.shape}."
             )
         if not np.all(np.isfinite(matrix)):
-            raise KernelError(OVERFLOW.format("the kernel function"))
+            place = arrays.first_not_finite(matrix)
+            raise KernelError(OVERFLOW.format(f"the kernel function at {place}"))
         return matrix
 
     def _validate(self, X, y, sample_weight):
@@ -148,15 +155,20 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         for name in ("support_vectors_", "dual_coef_"):
             if arrays.is_sparse(getattr(self, name)):
                 arrays.check_indices(getattr(self, name), name)
-        n_support = int(np.sum(self.n_support_))
-        shapes_fit = coef.shape[1] == len(self.support_) == n_support
-        if self._rows() != "gram":
+        counts, intercept = np.asarray(self.n_support_), np.asarray(self.intercept_)
+        n_coef_rows, n_machines = self._layout()
+        n_support = int(np.sum(counts))
+        shapes_fit = len(self.support_) == n_support and coef.shape == (n_coef_rows, n_support)
+        shapes_fit = shapes_fit and intercept.shape == (n_machines,) and np.min(counts) >= 0
+        if self._rows() == "features":
+            shapes_fit = shapes_fit and vectors.shape == (n_support, self.n_features_in_)
+        elif self._rows() == "anything":
             shapes_fit = shapes_fit and arrays.n_rows(vectors) == n_support
         elif n_support:
             shapes_fit = shapes_fit and self.support_.min() >= 0
             shapes_fit = shapes_fit and self.support_.max() < self.shape_fit_[0]
         values = coef.data if arrays.is_sparse(coef) else coef
-        if not shapes_fit or not np.all(np.isfinite(values)):
+        if not (shapes_fit and np.all(np.isfinite(values)) and np.all(np.isfinite(intercept))):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
 
     # Fitting.
@@ -194,7 +206,9 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         with ProgressLine(self.verbose) as line:
             budget = self._budget(line)
             work = partial(self._solve_and_keep, kernel, X, machines, targets, budget)
-            return fit_told(self, budget, len(machines), work, X, y, sample_weight)
+            outcomes = fit_told(self, budget, len(machines), work, X, y, sample_weight)
+            line.tell_times(budget.clock.seconds)
+        return outcomes
 
     def _solve_and_keep(self, kernel, X, machines, targets, budget):
         outcomes = self._solve(machines, targets, budget)
@@ -261,7 +275,8 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         """
         if budget.callbacks or budget.trace is not None or len(machines) < 3:
             return False
-        if isinstance(getattr(self, "random_state", None), np.random.RandomState):
+        shared = (np.random.RandomState, np.random.Generator)
+        if isinstance(getattr(self, "random_state", None), shared):
             return False
         sizes = [len(machine.rows) for machine in machines]
         return min(sizes) >= SMALLEST_BESIDE and max(sizes) <= LARGEST_BESIDE
@@ -274,11 +289,13 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         solution = machine.solve(solver, problem, engine, budget, start)
         original, problem = problem, problem.scaled(solution.scale)
         interrupted = solution.stopped == "interrupted"
-        if not solution.recomputed and not interrupted:
-            solution.expansion = expansion_of(problem, solution.coef, engine)
-        proof = certify(
-            problem, solution.coef, solution.bias, self.tol, solution.expansion, not interrupted
-        )
+        with budget.clock("proof"):
+            if not solution.recomputed and not interrupted:
+                solution.expansion = expansion_of(problem, solution.coef, engine)
+            proof = certify(
+                problem, solution.coef, solution.bias, self.tol, solution.expansion,
+                not interrupted,
+            )  # fmt: skip
         if solution.converged and not proof.optimal:
             solution = replace(solution, stopped="stalled")  # the proof has the last word
         at_bound = (solution.coef <= problem.lower) | (solution.coef >= problem.upper)
@@ -374,6 +391,10 @@ class SingleSVM(BaseSVM):
 
     def _targets(self, y, weight):
         return Targets(y, weight)
+
+    def _layout(self):
+        """The rows of `dual_coef_` and the entries of `intercept_`."""
+        return 1, 1
 
     def _machines(self, kernel, X, targets):
         rows = np.flatnonzero(targets.weight > 0)

@@ -1,7 +1,7 @@
 """How far a fit is, on standard error: `verbose=1` draws one live line, `verbose=2` writes lines.
 
 Invariant: nothing is drawn where nobody looks. The live line needs a terminal; the plain lines of
-`verbose=2` are for logs and notebooks.
+`verbose=2` are for logs and notebooks; the last of them says what the time was spent on.
 """
 
 import sys
@@ -54,6 +54,13 @@ class ProgressLine:
         if self._latest not in (None, self._shown):
             self._writer.show(self._latest)
             self._shown = self._latest
+
+    def tell_times(self, seconds):
+        """On lines: what the time went into, by kind of work; threads beside each other add up."""
+        if self._level == 2 and not self.is_silent and seconds:
+            parts = [f"{work} {duration(spent, 2)}" for work, spent in seconds.most_common()]
+            self._show()
+            self._writer.show("maxmargin: time spent on " + ", ".join(parts))
 
     def close(self):
         """Show where the fit ended, and end the line."""
@@ -123,10 +130,10 @@ def sentence(progress, left):
     return "maxmargin: " + ", ".join(parts)
 
 
-def duration(seconds):
+def duration(seconds, digits=1):
     """12.3 s, 4:05 or 1:02:03."""
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.{digits}f} s"
     if seconds >= 360_000:
         return "days"
     minutes, seconds = divmod(round(seconds), 60)

@@ -85,6 +85,11 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         rest = getattr(self, "multi_class", "ovo") == "ovr" and n_classes > 2
         return OneVsRest(n_classes) if rest else OneVsOne(n_classes)
 
+    def _layout(self):
+        """The rows of `dual_coef_` and the entries of `intercept_`."""
+        how = self._decomposition(len(self.classes_))
+        return how.n_coef_rows, len(how.tasks)
+
     def _machines(self, kernel, X, targets):
         """The machines that have rows of positive weight on both sides."""
         machines, how = [], self._decomposition(len(targets.classes))
@@ -297,7 +302,7 @@ class SVC(ClassificationSVM):
         Factors of C per class.
     verbose : bool or int, default=False
         1 draws one live line on a terminal (with rich, if installed); 2 writes a line a second to
-        standard error, whatever it is.
+        standard error, whatever it is, and at the end what the time was spent on.
     max_iter : int, default=-1
         The most pairs to move in each binary problem; -1 is ten million, or 100 per point.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"

@@ -1,6 +1,9 @@
 """What every solver takes and hands back: Solution, Progress, and the Budget it must respect."""
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
@@ -98,6 +101,23 @@ class Progress:
     n_problems: int = 1
 
 
+class Clock:
+    """Adds up the seconds spent on each kind of work, in whichever thread."""
+
+    def __init__(self):
+        self.seconds = Counter()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def __call__(self, work):
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.seconds[work] += perf_counter() - began
+
+
 @dataclass
 class Budget:
     """The limits of a fit, and whom to tell about its progress.
@@ -112,6 +132,7 @@ class Budget:
     problem: int = 0
     n_problems: int = 1
     trace: object = None
+    clock: Clock = field(default_factory=Clock)
     began: float = field(default_factory=perf_counter)
     deadline: float = np.inf
 

@@ -4,8 +4,11 @@ Pairs of free points pull at one another, and where C is large SMO moves them ba
 million times. The optimum over the free points alone, bounds aside, is the solution of a linear
 system: their gradients, K_FF s taken off, must agree within each group, and s must sum to zero
 there. So go towards it as far as the box allows, let go of the point that stops there, and again.
-Every stride raises the objective, so it may be tried at any time; it costs a Cholesky
-factorisation, and is worth it when SMO has done as much work on the block as that takes.
+
+K_FF is inverted once, and a point that is let go is taken out of the inverse. Smooth kernels make
+K_FF all but singular; then it is inverted with something added to its diagonal, which still points
+uphill. Every stride raises the objective, so it may be tried at any time; it is worth it when SMO
+has done some work on the block and is not near its end.
 """
 
 import numpy as np
@@ -13,82 +16,107 @@ from scipy import linalg
 
 from maxmargin.compiled import smo as compiled
 
-MOST = 600  # points in the linear system: above, its strides cost more than they save
 FREE = 0.5 * compiled.FORBIDDEN
+MOST = 600  # points: above, strides cost more than they save
 ROUNDINGS = 1e3  # a pivot below this many rounding errors of the largest means equal points
+RIDGE = 1e-8  # of the largest: what is then added at least
+LITTLE = 1e-3  # of what the strides before have gained: not worth another
 
 
-def stride(block, work):
-    """Move the free points of a block towards their joint optimum, for so many multiplications.
+def stride(block, rounding):
+    """Move the free points of a block towards their joint optimum; what the objective gained.
 
-    Returns what the objective gained.
+    A gain of no more than `rounding` is none.
     """
-    gained = 0.0
-    while True:
-        # Equal offsets leave out the points at the kink of |c|, which are held there.
-        free = np.flatnonzero((block.up > -FREE) & (block.low < FREE) & (block.up == block.low))
-        if not 2 <= len(free) <= MOST:
-            return gained
-        slope = block.gradient[free] + block.up[free]
-        work -= len(free) ** 3 / 3 + len(free) * block.size
-        if work < 0:
-            return gained
-        K = block.K[np.ix_(free, free)]
-        smallest = ROUNDINGS * float(np.finfo(K.dtype).eps) * float(np.max(np.diagonal(K)))
-        groups = np.searchsorted(block.starts, free, side="right")
-        K = K.astype(np.float64)
-        step = _joint_step(K, slope, groups, smallest)
-        if step is None:
-            return gained
-        length, stopped = _room(block, free, step)
-        gain = length * float(slope @ step) - 0.5 * length**2 * float(step @ (K @ step))
-        if not gain > 0:
-            return gained
+    # Equal offsets leave out the points at the kink of |c|, which are held there.
+    free = np.flatnonzero((block.up > -FREE) & (block.low < FREE) & (block.up == block.low))
+    if not 2 <= len(free) <= MOST:
+        return 0.0
+    K = block.K[np.ix_(free, free)]
+    inverse = _inverse(K)
+    K = K.astype(np.float64)
+    if inverse is None:
+        return 0.0
+    groups = np.searchsorted(block.starts, free, side="right")
+    lower, upper = _box(block, free)
+    coef, slope = block.coef[free], block.gradient[free] + block.up[free]
+    gained, still = 0.0, np.arange(len(free))  # the points that are free still
+    for _ in range(len(free)):
+        step = _joint_step(inverse, slope[still], groups[still])
+        pull = K[:, still] @ step
+        rise, bend = float(slope[still] @ step), float(step @ pull[still])
+        length, hit = _room(coef[still], lower[still], upper[still], step, rise / max(bend, 1e-300))
+        gain = length * rise - 0.5 * length**2 * bend
+        if not gain > max(rounding, LITTLE * gained):
+            break
         gained += gain
-        _apply(block, free, length * step, stopped)
-        if length == 1.0:
-            return gained
+        coef[still] += length * step
+        slope -= length * pull
+        bound = np.where(step > 0, upper[still], lower[still])
+        coef[still[hit]] = bound[hit]
+        inverse, still = _without(inverse, hit), np.delete(still, hit)
+        if len(still) < 2:
+            break
+    if gained > 0:
+        _apply(block, free, np.clip(coef, lower, upper))
+    return gained
 
 
-def _joint_step(K, slope, groups, smallest):
-    """The s that maximises slope.s - 1/2 s'Ks with a sum of zero in every group.
+def _inverse(K):
+    """The inverse of K, or of K with a little on its diagonal; None if neither can be had."""
+    largest = float(np.max(np.diagonal(K)))
+    rounding = ROUNDINGS * float(np.finfo(K.dtype).eps) * largest
+    K = K.astype(np.float64)
+    for added in (0.0, max(rounding, RIDGE * largest)):
+        try:
+            factor = linalg.cho_factor(K + added * np.eye(len(K)), lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            continue
+        if added or np.min(np.diagonal(factor[0])) ** 2 >= rounding:
+            inverse, failed = linalg.lapack.dpotri(factor[0], lower=True)
+            return None if failed else np.tril(inverse) + np.tril(inverse, -1).T
+    return None
 
-    None where there is no single one, or none that rounding would leave alone.
-    """
-    try:
-        factor = linalg.cho_factor(K, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    if np.min(np.diagonal(factor[0])) ** 2 < smallest:
-        return None
+
+def _without(inverse, hit):
+    """The inverse of the matrix without some of its rows and columns."""
+    if not len(hit):
+        return inverse
+    kept = np.delete(np.arange(len(inverse)), hit)
+    across = inverse[np.ix_(kept, hit)]
+    corner = inverse[np.ix_(hit, hit)]
+    return inverse[np.ix_(kept, kept)] - across @ np.linalg.solve(corner, across.T)
+
+
+def _joint_step(inverse, slope, groups):
+    """The s that maximises slope.s - 1/2 s'Ks with a sum of zero in every group."""
     members = (groups[:, None] == np.unique(groups)).astype(np.float64)
-    alone = linalg.cho_solve(factor, slope)
-    along = linalg.cho_solve(factor, members)
-    biases = np.linalg.solve(members.T @ along, members.T @ alone)
-    return alone - along @ biases
+    alone, along = inverse @ slope, inverse @ members
+    biases = np.linalg.lstsq(members.T @ along, members.T @ alone)[0]
+    step = alone - along @ biases
+    return step - members @ (members.T @ step / members.sum(axis=0))  # what rounding left of it
 
 
-def _room(block, free, step):
-    """How much of the step fits, at most all of it, and which points then sit at which value."""
-    coef, epsilon = block.coef[free], block.epsilon[free]
-    lower, upper = block.lower[free], block.upper[free]
-    lower = np.where((epsilon > 0) & (coef > 0), 0.0, lower)  # |c| has its kink at zero
-    upper = np.where((epsilon > 0) & (coef < 0), 0.0, upper)
+def _box(block, free):
+    """The bounds of the free points; |c| has its kink at zero, which none may cross."""
+    coef, has_kink = block.coef[free], block.epsilon[free] > 0
+    lower = np.where(has_kink & (coef > 0), 0.0, block.lower[free])
+    upper = np.where(has_kink & (coef < 0), 0.0, block.upper[free])
+    return lower, upper
+
+
+def _room(coef, lower, upper, step, longest):
+    """How much of the step fits into the box, at most `longest`, and which points then stop."""
     bound = np.where(step > 0, upper, lower)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(step == 0, np.inf, (bound - coef) / step)
-    length = min(1.0, float(np.min(shares)))
-    hit = np.flatnonzero(shares <= length * (1 + 1e-12))
-    return length, (hit, bound[hit])
+    length = min(longest, float(np.min(shares)))
+    return length, np.flatnonzero(shares <= length * (1 + 1e-12))
 
 
-def _apply(block, free, step, stopped):
-    hit, bound = stopped
-    before = block.coef[free]
-    after = np.clip(before + step, block.lower[free], block.upper[free])
-    after[hit] = bound
-    block.coef[free] = after
-    block.gradient -= (after - before) @ block.K[free].astype(np.float64)
+def _apply(block, free, coef):
+    block.gradient -= (coef - block.coef[free]) @ block.K[free].astype(np.float64)
+    block.coef[free] = coef
     compiled.fill_offsets(
         block.coef, block.lower, block.upper, block.epsilon, block.up, block.low
     )  # fmt: skip

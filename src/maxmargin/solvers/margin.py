@@ -25,14 +25,15 @@ def solve_nu(solver, problem, engine, budget, start=None):
     The solution is in LIBSVM's units, in which alpha is at most the weight of its row.
     """
     unit = float(np.max(problem.upper - problem.lower))
-    tol = solver.tol * unit * min(1.0, _size(problem))  # rho is at most the size of the data
-    solution = _solve_to_margin(solver, problem, engine, budget, start, tol, NU_ROUNDS)
+    size = _size(problem)
+    tol = solver.tol * unit * min(1.0, size)  # rho is at most the size of the data
+    solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, NU_ROUNDS)
     return rescaled(solution, 1.0 / unit)
 
 
 def solve_one_class(solver, problem, engine, budget, start=None):
     """Solve a one-class problem, whose f has the scale of the kernel, to tol in that scale."""
-    scale = min(1.0, float(np.max(problem.kernel.diagonal_formula(Points(problem.X)))))
+    scale = min(1.0, float(np.max(problem.kernel.diagonal(problem.X))))
     return solver.with_tol(solver.tol * max(scale, 1e-280)).solve(problem, engine, budget, start)
 
 
@@ -40,7 +41,8 @@ def solve_hard_margin(solver, problem, engine, budget, start=None):
     """Solve a C-SVC whose C is infinite; `problem.linear` holds the labels."""
     hulls = hard_margin(problem.kernel, problem.X, problem.linear)
     size = _size(problem)
-    solution = _solve_to_margin(solver, hulls, engine, budget, None, solver.tol * size, np.inf)
+    tol = solver.tol * size
+    solution = _solve_to_margin(solver, hulls, engine, budget, None, tol, size, np.inf)
     finished = solution.stopped in ("converged", "stalled")
     if finished and margin_of(solution) <= _narrowest(size):
         raise NotSeparableError(
@@ -50,25 +52,34 @@ def solve_hard_margin(solver, problem, engine, budget, start=None):
     return replace(model_of_hulls(solution), scale=1.0)  # a solution of the C-SVC itself
 
 
-def _solve_to_margin(solver, problem, engine, budget, start, tol, rounds):
-    """Find the nearest points of two (reduced) hulls to tol in units of their margin."""
-    n_iter, size = 0, _size(problem)
+def _solve_to_margin(solver, problem, engine, budget, start, tol, size, rounds):
+    """Find the nearest points of two (reduced) hulls to tol in units of their margin.
+
+    Only what is found in the end need be verified.
+    """
+    n_iter, verified = 0, False
     while True:
         within = replace(budget, max_iter=budget.max_iter - n_iter)
-        solution = solver.with_tol(tol).solve(problem, engine, within, start)
+        fitting = solver.with_tol(tol) if verified else solver.roughly(tol)
+        solution = fitting.solve(problem, engine, within, start)
         n_iter += solution.n_iter
-        rounds -= 1
-        rho = margin_of(solution)
-        done = rho <= _narrowest(size) or tol <= solver.tol * rho or rounds <= 0
-        if done or solution.stopped != "converged":
+        rho, start = margin_of(solution), solution.coef
+        if solution.stopped != "converged":
             return replace(solution, n_iter=n_iter)
-        tol, start = 0.1 * tol, solution.coef
+        rounds -= not verified
+        if rho > _narrowest(size) and tol > solver.tol * rho and rounds > 0:
+            tol = 0.1 * tol
+        elif verified or solution.recomputed:
+            return replace(solution, n_iter=n_iter)
+        else:
+            verified = True
 
 
 def _narrowest(size):
     return 0.5 * NARROWEST**2 * size
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the solver says what overflowed
 def _size(problem):
     """The largest squared distance in feature space from the first point."""
     kernel, points = problem.kernel, Points(problem.X)

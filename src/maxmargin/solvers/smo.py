@@ -34,6 +34,7 @@ from maxmargin.solvers.base import (
     row_bytes,
 )
 from maxmargin.solvers.free_points import FREE, stride
+from maxmargin.solvers.twins import start_with_twins
 
 TIGHT = 512  # up to this many points, the problem is one block in float64
 WHOLE = 2048  # and up to this many one block in float32
@@ -43,7 +44,6 @@ KEPT, KEPT_OF_MANY = 0.5, 0.25  # of a block, from the last one; less when the f
 SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
 SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
 HARD = 10  # steps per variable of a block, after which the free points are solved for together
-STRIDE_WORK = 30  # what BLAS multiplies while SMO multiplies once
 TRACED_STEPS = 100  # in one compiled call when a trace is asked for
 NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain may be rounding
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
@@ -104,6 +104,8 @@ class SMO(Solver):
         tight = problem.n <= TIGHT and 8 * problem.n**2 <= self.cache_bytes
         if tight:
             expansion = np.zeros(problem.n)  # computed when the matrix is there
+        elif start is None and (start := start_with_twins(problem)) is not None:
+            expansion = np.zeros(problem.n)
         run = _Run(problem, engine, budget, self, start, expansion)
         try:
             stopped = run.tightly() if tight else run.by_blocks()
@@ -161,9 +163,12 @@ class _Run:
 
     def tightly(self):
         problem = self.problem
-        matrix = self.engine.kernel_matrix(problem.kernel, problem.X, np.float64, self.cache_bytes)
         order = np.argsort(problem.groups, kind="stable")
-        block = _Block(problem, self.state, matrix, order)
+        with self.budget.clock("block"):
+            matrix = self.engine.kernel_matrix(
+                problem.kernel, problem.X, np.float64, self.cache_bytes
+            )
+            block = _Block(problem, self.state, matrix, order)
         if np.any(block.coef):
             block.refresh(problem)
             self.objective = block.objective(problem)
@@ -227,11 +232,22 @@ class _Run:
         """
         before, goal = self.objective, self.n_iter + max_steps
         while True:
-            violation = self.run_steps(block, stop, min(HARD * block.size, goal - self.n_iter))
+            room = min(HARD * block.size - block.n_steps, goal - self.n_iter)
+            with self.budget.clock("steps"):
+                violation = self.run_steps(block, stop, room)
+            if violation > stop and block.n_steps >= HARD * block.size:
+                self.stride(block)
             if violation <= stop or self.n_iter >= goal:
                 return violation, self.objective - before
-            if self.strides:
-                self.objective += stride(block, STRIDE_WORK * HARD * block.size**2)
+
+    def stride(self, block):
+        """Of all free points together, unless the last one in this block gained nothing."""
+        block.n_steps = 0
+        if self.strides and block.strides:
+            with self.budget.clock("strides"):
+                gain = stride(block, NO_GAIN[np.float64] * abs(self.objective))
+            self.objective += gain
+            block.strides = gain > 0
 
     def run_steps(self, block, stop, max_steps):
         """With a trace of a whole problem, in several calls."""
@@ -282,7 +298,8 @@ class _Run:
             if not self.verify:
                 return stopped
             if not self.state.exact:
-                self.set_state(self.state.coef)
+                with self.budget.clock("proof"):
+                    self.set_state(self.state.coef)
             self.violation = self.measure()[0]
             self.note(self.state)
             if self.violation <= self.tol:
@@ -297,7 +314,8 @@ class _Run:
         largest = 0.0
         idle = 0
         while True:
-            self.violation, tops, bottoms = self.measure()
+            with self.budget.clock("selection"):
+                self.violation, tops, bottoms = self.measure()
             self.note(self.state)
             goal = max(SAFETY * self.tol, self.rounding(dtype, largest))
             if self.violation <= goal:
@@ -307,9 +325,11 @@ class _Run:
             if self.budget.out_of_time(self.seconds_to_certify()):
                 return "max_time"
             before = self.objective
-            chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
+            with self.budget.clock("selection"):
+                chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
             del block  # before the next one is made: two do not fit into its share
-            block = _Block(self.problem, self.state, matrix, chosen)
+            with self.budget.clock("block"):
+                block = _Block(self.problem, self.state, matrix, chosen)
             largest = max(largest, block.largest)
             is_whole = block.size == self.problem.n
             stop = 0.5 * goal if is_whole else max(0.5 * goal, INNER_TOL * self.violation)
@@ -317,7 +337,8 @@ class _Run:
             if is_whole:
                 self.state = self.state.after_whole(block)
             else:
-                self.subtract(matrix, block)
+                with self.budget.clock("rows and update"):
+                    self.subtract(matrix, block)
             if stopped in ("max_iter", "max_time", "callback"):
                 return stopped
             gained = self.objective - before
@@ -411,6 +432,7 @@ class _Block:
         self.largest = float(np.max(np.abs(self.diagonal), initial=0.0))
         self.smallest_bend = max(4 * float(np.finfo(K.dtype).eps) * self.largest, 1e-280)
         self.exact = False
+        self.n_steps, self.strides = 0, True  # since the last stride, and whether to try another
 
     def run(self, stop, max_steps):
         """One compiled call: the steps taken, the violation left and the objective gained."""
@@ -420,6 +442,7 @@ class _Block:
             self.smallest_bend, max(self.largest, self.smallest_bend),
         )  # fmt: skip
         self.exact = self.exact and outcome[0] == 0
+        self.n_steps += outcome[0]
         return outcome
 
     def objective(self, problem):

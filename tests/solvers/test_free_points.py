@@ -1,0 +1,64 @@
+"""Strides of all free points at once end hard problems that pairs of points creep through."""
+
+import numpy as np
+import pytest
+
+from maxmargin import SVC, SVR
+from maxmargin.solvers.free_points import _inverse, _without
+
+
+def noisy(n=400):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 5))
+    return X, (X[:, 0] + rng.standard_normal(n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("C", [1e5, 1e7])
+@pytest.mark.parametrize(
+    "options", [{"kernel": "linear"}, {"kernel": "poly", "coef0": 1.0}], ids=str
+)
+def test_a_large_price_of_a_kernel_of_low_rank_is_solved_in_few_steps(options, C):
+    X, y = noisy()
+    model = SVC(C=C, **options).fit(X, y)
+    assert model.converged_
+    assert model.n_iter_[0] < 300_000  # pairs alone: ten million, and no end
+
+
+def test_without_strides_the_same_answer_takes_many_more_steps(monkeypatch):
+    X, y = noisy(200)
+    with_strides = SVC(kernel="linear", C=1e3).fit(X, y)
+    monkeypatch.setattr("maxmargin.solvers.smo.stride", lambda block, rounding: 0.0)
+    without = SVC(kernel="linear", C=1e3).fit(X, y)
+    assert 2 * with_strides.n_iter_[0] < without.n_iter_[0]
+    gained = with_strides.certificate_.dual_objective - without.certificate_.dual_objective
+    assert gained >= -1e-12 * with_strides.certificate_.dual_objective
+
+
+def test_a_checkerboard_at_a_large_price():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (3000, 2))
+    y = (np.floor(X[:, 0]) + np.floor(X[:, 1])) % 2
+    model = SVC(C=1e4, gamma=1.0).fit(X, y)
+    assert model.converged_
+    assert model.certificate_.relative_gap < 1e-3
+
+
+def test_the_tube_of_a_regression_is_not_crossed_by_a_stride():
+    X, _ = noisy(600)
+    model = SVR(kernel="linear", C=1e4, epsilon=0.3).fit(X, X[:, 0] + np.sin(3 * X[:, 1]))
+    assert model.converged_
+    assert model.certificate_.dual_feasibility == 0
+
+
+def test_rows_are_taken_out_of_an_inverse():
+    X = np.random.default_rng(0).standard_normal((8, 20))
+    K = X @ X.T
+    left = np.delete(np.delete(K, [2, 5], axis=0), [2, 5], axis=1)
+    np.testing.assert_allclose(_without(_inverse(K), np.array([2, 5])), np.linalg.inv(left))
+
+
+def test_a_singular_matrix_gets_a_little_on_its_diagonal():
+    K = np.ones((5, 5))
+    inverse = _inverse(K)
+    assert np.all(np.isfinite(inverse))
+    assert np.all(np.linalg.eigvalsh(inverse) > 0)
