@@ -4,13 +4,34 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?= -n 2 -q
 
-.PHONY: demo test test-oldest check fix bench bench-quick clean
+# Small fits of every estimator: what runs in minutes without a compiler.
+SMALL := tests/reliability/test_containers.py::test_long_indices_make_no_difference \
+	tests/solvers/test_twins.py
+MINUTES ?= 60
+
+.PHONY: demo test test-unjitted test-bounds test-oldest coverage fuzz check fix bench bench-quick clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# The same with every line counted that a test runs; compiled code cannot be counted.
+coverage: PYTEST_ARGS += --cov=maxmargin --cov-report=term:skip-covered --cov-fail-under=95
+coverage: test
+
+# The compiled loops as plain Python, and with every index checked.
+test-unjitted: $(VENV)/.dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PYTEST_ARGS) $(SMALL)
+
+test-bounds: $(VENV)/.dev
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/.bounds $(BIN)/python -m pytest $(PYTEST_ARGS) \
+		$(SMALL) tests/solvers tests/reliability/test_state.py tests/contracts/test_engines.py
+
+# Random problems against an interior-point method and scikit-learn: make fuzz MINUTES=10.
+fuzz: $(VENV)/.dev
+	$(BIN)/python tests/fuzz $(MINUTES)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -52,4 +73,4 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-oldest demo_output benchmarks/output
+	rm -rf $(VENV) .venv-oldest demo_output fuzz_output benchmarks/output

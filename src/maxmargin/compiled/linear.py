@@ -49,6 +49,30 @@ def weighted_gram(X, indices, indptr, weight, bias, gram):
 
 
 @compiled
+def rounded_losses(decisions, linear, epsilon, lower, upper, width, plain_from, slopes, bend):
+    """The sum of plain losses rounded off over a width; fills their slopes and their bends.
+
+    A point may lose on either side of its tube, as far as its box says so. At a distance of
+    `plain_from` from the kink slopes are those of the plain loss, which does not bend.
+    """
+    total = 0.0
+    for i in range(len(decisions)):
+        residual = linear[i] - decisions[i]
+        above, below = residual - epsilon[i], -residual - epsilon[i]
+        rise = np.sqrt(above * above + 4.0 * width * width)
+        fall = np.sqrt(below * below + 4.0 * width * width)
+        up, down = 0.5 * upper[i], -0.5 * lower[i]
+        total += up * (above + rise) + down * (below + fall)
+        part_above = above / rise if rise < plain_from else np.sign(above)
+        part_below = below / fall if fall < plain_from else np.sign(below)
+        slopes[i] = up * (1.0 + part_above) - down * (1.0 + part_below)
+        up = up / (rise * rise * rise) if rise < plain_from else 0.0
+        down = down / (fall * fall * fall) if fall < plain_from else 0.0
+        bend[i] = 4.0 * width * width * (up + down)
+    return total
+
+
+@compiled
 def best_coordinate(c, slope, curvature, lower, upper, epsilon):
     """The value of c that maximises slope (c' - c) - 1/2 curvature (c' - c)^2 - epsilon |c'|."""
     target = curvature * c + slope

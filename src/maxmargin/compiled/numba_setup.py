@@ -1,5 +1,6 @@
 """How every compiled function is made: one decorator, two vector instructions, one announcement."""
 
+import functools
 import logging
 import threading
 
@@ -25,8 +26,20 @@ def compiled(function):
     The "numpy" error model leaves out the test for division by zero, which would keep a loop from
     using vector registers.
     """
-    options = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": FLOAT_FREEDOM}
-    return numba.njit(**options)(function)
+    options = {"nogil": True, "error_model": "numpy", "fastmath": FLOAT_FREEDOM}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder that Numba knows of can be written to
+        _warn_of_no_cache()
+        return numba.njit(**options)(function)
+
+
+@functools.cache
+def _warn_of_no_cache():
+    logger.warning(
+        "maxmargin finds no folder to keep compiled code in, so every process compiles it again. "
+        "Set NUMBA_CACHE_DIR to one that can be written to."
+    )
 
 
 def _vector_extremum(llvm_name):

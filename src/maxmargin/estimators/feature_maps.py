@@ -16,7 +16,7 @@ from sklearn.base import (
     OneToOneFeatureMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.errors import NoFeatureMapError
@@ -27,6 +27,7 @@ from maxmargin.estimators.parameters import (
     Constraint,
     check_parameters,
 )
+from maxmargin.estimators.validation import check_result, validate_data
 from maxmargin.kernels import Kernel, Linear, Polynomial
 
 
@@ -57,7 +58,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         with restored_on_error(self):
             check_parameters(self, self._constraints)
-            self._learn(self._rows_of(X, reset=True))
+            with np.errstate(over="ignore", invalid="ignore"):  # `transform` checks its features
+                self._learn(self._rows_of(X, reset=True))
         return self
 
     def transform(self, X):
@@ -72,7 +74,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         features : array of shape (n, n_features_out), sparse where the map keeps rows sparse
         """
         check_is_fitted(self)
-        return self._map(self._rows_of(X, reset=False))
+        X = self._rows_of(X, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
+            features = self._map(X)
+        return check_result(self, "the features", features)
 
     def _rows_of(self, X, reset):
         """X in float64, C-ordered or canonical CSR."""

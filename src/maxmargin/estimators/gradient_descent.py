@@ -17,11 +17,11 @@ from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
     FLAG,
+    SEED,
     SVM_CONSTRAINTS,
     Constraint,
     check_parameters,
     is_real,
-    is_whole,
     one_of,
 )
 from maxmargin.estimators.validation import checked_weight, seed_of
@@ -53,10 +53,7 @@ DESCENT_CONSTRAINTS = {
     "early_stopping": FLAG,
     "validation_fraction": Constraint("a number in (0, 1)", lambda v: is_real(v) and 0 < v < 1),
     "warm_start": FLAG,
-    "random_state": Constraint(
-        "None, a whole number of at least 0 or a RandomState",
-        lambda v: v is None or isinstance(v, np.random.RandomState) or (is_whole(v) and v >= 0),
-    ),
+    "random_state": SEED,
     "class_weight": SVM_CONSTRAINTS["class_weight"],
 }
 CLASSIFIER_CONSTRAINTS = {
@@ -99,6 +96,7 @@ class GradientDescentModel(LinearModel):
             if goes_on:
                 self._check_same_shape(X, known)
             self._descend(X, targets, cost, goes_on, self.max_iter)
+            self._silence_absent_classes(targets, cost)
         if not self.converged_ and self.tol > 0:
             warnings.warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}: the last epoch moved "
@@ -272,7 +270,7 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
     class_weight : None, "balanced" or dict, default=None
     warm_start : bool, default=False
         `fit` goes on with the weights and the step counter of the last call.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         The seed of the order and of the rows set aside; None is the same every time.
 
     Attributes

@@ -10,13 +10,13 @@ from math import sqrt
 from typing import ClassVar
 
 import numpy as np
-from scipy import linalg
 
 from maxmargin import arrays
 from maxmargin.errors import OVERFLOW, KernelError, MercerWarning
 from maxmargin.estimators.feature_maps import FeatureMap
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
+    SEED,
     SVM_CONSTRAINTS,
     Constraint,
     kernel_of,
@@ -25,9 +25,11 @@ from maxmargin.estimators.parameters import (
 from maxmargin.estimators.validation import seed_of
 from maxmargin.kernels import RBF, Custom, Kernel, Laplacian
 from maxmargin.kernels.spectrum import ROUNDING
+from maxmargin.solvers.interrupts import interruptible
 
 # Eigenvalues below this share of the largest are rounding error as much as they are kernel.
 NEGLIGIBLE = 1e-12
+ROW_BLOCK = 512
 
 
 # By Bochner's theorem a kernel of x - z is the Fourier transform of a density: draw from that.
@@ -89,6 +91,7 @@ class RandomFourierFeatures(FeatureMap):
         "gamma": SVM_CONSTRAINTS["gamma"],
         "n_components": AT_LEAST_ONE,
         "form": one_of("cos", "sincos"),
+        "random_state": SEED,
     }
 
     def __init__(
@@ -115,6 +118,8 @@ class RandomFourierFeatures(FeatureMap):
         rng = np.random.default_rng(seed_of(self.random_state))
         draw = SPECTRAL_DENSITIES[type(kernel)]
         self.frequencies_ = draw(rng, self.gamma_, (n_frequencies, X.shape[1]))
+        if not np.all(np.isfinite(self.frequencies_)):
+            raise KernelError(OVERFLOW.format(f"the frequency of a wave of {kernel}"))
         largest_offset = 0.0 if in_pairs else 2 * np.pi
         self.offsets_ = rng.uniform(0.0, largest_offset, n_frequencies)
         self._n_features_out = self.n_components
@@ -123,6 +128,9 @@ class RandomFourierFeatures(FeatureMap):
         return kernel_of(self)
 
     def _map(self, X):
+        return _in_blocks(self._waves, X, self._n_features_out)
+
+    def _waves(self, X):
         angles = arrays.dots(X, self.frequencies_)
         angles += self.offsets_
         if len(self.offsets_) < self._n_features_out:  # a sine beside every cosine
@@ -181,6 +189,7 @@ class Nystroem(FeatureMap):
     _constraints: ClassVar = {
         **{name: SVM_CONSTRAINTS[name] for name in ("kernel", "degree", "gamma", "coef0")},
         "n_components": AT_LEAST_ONE,
+        "random_state": SEED,
     }
 
     def __init__(
@@ -232,7 +241,19 @@ class Nystroem(FeatureMap):
         components = self.components_
         if arrays.is_sparse(X):  # so that the many rows of X need not become dense
             components = arrays.canonical_csr(components)
-        return _finite_matrix(self.kernel_, X, components) @ self.normalization_
+
+        def of_rows(X):
+            return _finite_matrix(self.kernel_, X, components) @ self.normalization_
+
+        return _in_blocks(of_rows, X, self._n_features_out)
+
+
+def _in_blocks(function, X, width):
+    """function(X) from some rows at a time: little memory beside the answer, and Ctrl-C is seen."""
+    result = np.empty((arrays.n_rows(X), width))
+    for rows in arrays.blocks(len(result), ROW_BLOCK):
+        result[rows] = function(arrays.take(X, rows))
+    return result
 
 
 def _finite_matrix(kernel, X, Z=None):
@@ -244,7 +265,8 @@ def _finite_matrix(kernel, X, Z=None):
 
 def _inverse_root(K, kernel):
     """K^(-1/2) on the directions where K is positive, and how many they are."""
-    eigenvalues, directions = linalg.eigh((K + K.T) / 2)
+    work = 10 * len(K) ** 3
+    eigenvalues, directions = interruptible(work, np.linalg.eigh, (K + K.T) / 2)
     scale = np.max(np.abs(eigenvalues))
     if eigenvalues[0] < -ROUNDING * scale:
         warnings.warn(
@@ -256,4 +278,5 @@ def _inverse_root(K, kernel):
         )
     kept = eigenvalues > NEGLIGIBLE * scale
     directions = directions[:, kept]
-    return (directions / np.sqrt(eigenvalues[kept])) @ directions.T, int(np.sum(kept))
+    scaled = directions / np.sqrt(eigenvalues[kept])
+    return interruptible(work, np.matmul, scaled, directions.T), int(np.sum(kept))

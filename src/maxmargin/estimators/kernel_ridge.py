@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.engines import engine_named
@@ -24,7 +24,13 @@ from maxmargin.estimators.parameters import (
     one_of,
     rows_of,
 )
-from maxmargin.estimators.validation import check_gram, checked_weight, warn_unless_mercer
+from maxmargin.estimators.validation import (
+    check_gram,
+    check_size,
+    checked_weight,
+    validate_data,
+    warn_unless_mercer,
+)
 from maxmargin.kernels import Custom, Kernel
 from maxmargin.solvers.kernel_system import (
     KernelSystem,
@@ -154,6 +160,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight):
         check_parameters(self, CONSTRAINTS)
         X, y = self._validated(X, y)
+        check_size(self, y=y)
         weight = checked_weight(sample_weight, X)
         self.kernel_ = self._kernel_for(X, weight)
         used = np.flatnonzero(weight > 0)

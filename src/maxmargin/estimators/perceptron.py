@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.errors import ConvergenceWarning
@@ -19,6 +19,7 @@ from maxmargin.estimators.parameters import (
     check_parameters,
     kernel_of,
 )
+from maxmargin.estimators.validation import check_result, validate_data, warn_unless_mercer
 from maxmargin.kernels import Kernel
 
 KERNEL_NAMES = tuple(name for name in KERNELS if name != "precomputed")
@@ -142,11 +143,17 @@ class Perceptron(ClassifierMixin, LinearModel):
         check_parameters(self, PERCEPTRON_CONSTRAINTS)
         X, y = self._validated(X, y)
         targets, _ = self._class_targets(y, np.ones(len(y)))
-        self.kernel_ = None if self.kernel is None else kernel_of(self).resolve(X)
-        if self.kernel_ is not None:
-            self.kernel_.check()
+        self.kernel_ = None if self.kernel is None else self._kernel_for(X)
         outcomes = [self._learn(X, target) for target in targets]
         self._keep(X, targets, outcomes)
+
+    def _kernel_for(self, X):
+        """The kernel with every parameter a number, and a warning when it fails Mercer's test."""
+        kernel = kernel_of(self).resolve(X)
+        kernel.check()
+        if kernel.positive_semidefinite is not True:
+            warn_unless_mercer(kernel, X)
+        return kernel
 
     def _learn(self, X, target):
         from maxmargin.solvers.perceptron import dual, primal
@@ -183,11 +190,12 @@ class Perceptron(ClassifierMixin, LinearModel):
         X = validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
         if arrays.is_sparse(self.support_vectors_):
             X = arrays.canonical_csr(X)
-        parts = [
-            self.kernel_(X[rows], self.support_vectors_) @ self.dual_coef_.T
-            for rows in arrays.blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(self.support_)))
-        ]
-        return np.concatenate(parts) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in the last line
+            parts = [
+                self.kernel_(X[rows], self.support_vectors_) @ self.dual_coef_.T
+                for rows in arrays.blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(self.support_)))
+            ]
+        return check_result(self, "the decisions", np.concatenate(parts) + self.intercept_)
 
     def decision_function(self, X):
         """Signed values: one per row for two classes, one per row and class for more."""

@@ -3,12 +3,17 @@
 from sklearn.base import RegressorMixin
 
 from maxmargin.estimators.base import Machine, SingleSVM
+from maxmargin.estimators.validation import check_size
 from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
 
 LARGEST_C = 1e10  # what C=inf means: a tube that no point may leave need not exist
 
 
 class RegressionSVM(RegressorMixin, SingleSVM):
+    def _targets(self, y, weight):
+        check_size(self, y=y)
+        return super()._targets(y, weight)
+
     def predict(self, X):
         """The predicted target of every row of X."""
         return self._decisions(X)

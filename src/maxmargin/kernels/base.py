@@ -48,6 +48,9 @@ class Kernel(BaseEstimator):
         """k(x, x) for every one of `points`."""
         raise TypeError(f"{type(self).__name__} does not define its diagonal.")
 
+    @np.errstate(
+        over="ignore", invalid="ignore"
+    )  # who asks sees inf or NaN and says what overflowed
     def __call__(self, X, Z=None):
         """The matrix k(x, z), in float64."""
         self.check()
@@ -57,6 +60,7 @@ class Kernel(BaseEstimator):
         pairs = Pairs(*points_of(X, Z))
         return np.asarray(self.formula(pairs), dtype=np.float64)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def diagonal(self, X):
         """k(x, x) for every row of X, in float64."""
         self.check()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.errors import KernelError
+from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels.base import Kernel
 
 
@@ -91,4 +91,7 @@ class Custom(Kernel):
                 f"Custom: the kernel function must return a matrix of shape {expected}, "
                 f"got {values.shape}."
             )
+        if not np.all(np.isfinite(values)):
+            place = arrays.first_not_finite(values)
+            raise KernelError(OVERFLOW.format(f"{self} at {place} of {expected}"))
         return values

@@ -25,6 +25,7 @@ from maxmargin import arrays
 from maxmargin.problems.certificate import Certificate
 
 ROUNDING = 1e-14  # by which the difference of two objectives may be wrong, relative to them
+ROW_BLOCK = 512  # rows that are turned into pieces of columns at a time
 WORTH_GATHERING = 0.3  # the largest part of the columns that is worth a copy
 
 
@@ -44,15 +45,22 @@ class Features:
         root = np.sqrt(weight)
         if arrays.is_sparse(X):
             return cls(sparse.csc_array(X.multiply(root[:, None])), root, mean)
-        matrix = np.array(X, order="F")  # a copy: the solver reads columns
-        matrix -= mean
-        if np.any(weight != 1.0):
-            matrix *= root[:, None]
+        matrix = np.empty(X.shape, order="F")  # the solver reads columns
+        for rows in arrays.blocks(len(X), ROW_BLOCK):
+            matrix[rows] = X[rows] - mean
+            if np.any(weight[rows] != 1.0):
+                matrix[rows] *= root[rows, None]
         return cls(matrix, root, np.zeros_like(mean))
 
     @property
     def n_features(self):
         return self.matrix.shape[1]
+
+    @property
+    def mean_stored(self):
+        """Values that are stored of a feature, on average."""
+        n_stored = self.matrix.nnz if arrays.is_sparse(self.matrix) else self.matrix.size
+        return n_stored / self.n_features
 
     def correlations(self, residual):
         """Z'r."""

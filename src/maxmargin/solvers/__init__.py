@@ -11,7 +11,7 @@ _CLASSES = {
     "coordinate_ascent": "CoordinateAscent",
     "dual_descent": "DualDescent",
     "one_vs_rest": "OneVsRestDescent",
-    "interior_point": "InteriorPoint",
+    "smoothing": "Smoothing",
     "newton": "Newton",
     "l1_newton": "L1Newton",
     "crammer_singer": "CrammerSinger",

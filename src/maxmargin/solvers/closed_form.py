@@ -7,6 +7,7 @@ with less care, such as A'A, is refined against A itself or given up for the sin
 """
 
 import warnings
+from operator import matmul
 
 import numpy as np
 from scipy import linalg
@@ -16,9 +17,13 @@ from maxmargin import arrays
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.problems.certificate import combine
 from maxmargin.problems.linear import LinearProblem
+from maxmargin.solvers import cholesky
+from maxmargin.solvers.interrupts import interruptible
 
 EPSILON, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+ROW_BLOCK = 4096
 LARGEST = 10_000  # rows of a square matrix of a sparse problem: 800 MB
+LARGEST_BASIS = 10_000_000  # entries of a dense factor of a sparse A: 80 MB
 MOST_WORK = 1e11  # multiplications in a factorisation of a sparse A: some seconds
 REFINEMENTS = 10
 REFINED = 1e-10  # the last correction, relative, above which a Cholesky answer is not trusted
@@ -38,12 +43,14 @@ class Centred(LinearOperator):
         self.root = np.sqrt(weight)
         self.mean = weighted_mean(X, weight) if fit_intercept else np.zeros(X.shape[1])
         self.is_sparse = arrays.is_sparse(X)
+        self._given = X
         if self.is_sparse:
             self.shift, self.rows = self.mean, X.copy()
             self.rows.data *= np.repeat(self.root, np.diff(X.indptr))
         else:
-            self.shift, self.rows = np.zeros(X.shape[1]), X - self.mean
-            self.rows *= self.root[:, None]
+            self.shift, self.rows = np.zeros(X.shape[1]), np.empty(X.shape)
+            for part in arrays.blocks(len(X), ROW_BLOCK):
+                self.rows[part] = (X[part] - self.mean) * self.root[part, None]
 
     def _matmat(self, w):
         return self.rows @ w - np.outer(self.root, self.shift @ w)
@@ -56,14 +63,14 @@ class Centred(LinearOperator):
 
     def gram(self):
         """A'A; the shift is the mean of the rows, which makes its share a single square."""
-        gram = arrays.dense(self.rows.T @ self.rows)
+        gram = _gram(self.rows)
         if self.is_sparse:
             gram -= (self.root @ self.root) * np.outer(self.shift, self.shift)
         return gram
 
     def outer(self):
         """AA'."""
-        outer = arrays.dense(self.rows @ self.rows.T)
+        outer = _gram(self.rows.T)
         if self.is_sparse:
             along = self.rows @ self.shift - 0.5 * (self.shift @ self.shift) * self.root
             outer -= np.outer(along, self.root) + np.outer(self.root, along)
@@ -74,9 +81,18 @@ class Centred(LinearOperator):
         height, width = self.shape[::-1] if of_columns else self.shape
         for part in arrays.blocks(height, max(4096, 4 * width)):
             rows, columns = (slice(None), part) if of_columns else (part, slice(None))
-            piece = arrays.dense(self.rows[rows, columns])
-            piece = piece - np.outer(self.root[rows], self.shift[columns])
+            # Centred before it is weighted: a heavy row lies close to the mean, and the difference
+            # of their multiples would be mostly rounding.
+            piece = arrays.dense(self._given[rows, columns]) - self.mean[columns]
+            piece *= self.root[rows, None]
             yield piece.T if of_columns else piece
+
+
+def _gram(rows):
+    """rows'rows as a dense matrix."""
+    if not arrays.is_sparse(rows):
+        return cholesky.gram(rows)
+    return arrays.dense(interruptible(rows.nnz * rows.shape[1], matmul, rows.T, rows))
 
 
 def weighted_mean(values, weight):
@@ -95,24 +111,31 @@ class Spectrum:
 
         A = U diag(singular) V'   gives   w(alpha) = V diag(singular / (singular^2 + alpha)) U'B
 
-    A tall A is first reduced to a triangle by QR, a piece of rows at a time; a wide one likewise
-    from the side of its columns, and its w = A'u is found through u. Neither U nor V of A is
-    ever formed.
+    A tall A is first reduced to a triangle by QR, a piece of rows at a time, and U is never formed;
+    a wide one likewise from the side of its columns. There the orthogonal factor is kept, because
+    w = A'u by itself has few digits where u is much longer than w; only for a sparse A so wide that
+    the factor would not fit does w come through u.
     """
 
     def __init__(self, A, B):
         n, d = A.shape
-        if d <= n:
+        self._A, self._basis, self._is_tall = A, None, d <= n
+        if self._is_tall:
             triangle = _triangle(A.panels(of_columns=False), B)
-            left, self.singular, right = linalg.svd(triangle[:d, :d], full_matrices=False)
+            left, self.singular, self._right = _svd(triangle[:d, :d])
             self._projected = left.T @ triangle[:d, d:]
-            self._lift = lambda scaled: (right.T @ (self.singular[:, None] * scaled), None)
+        elif A.is_sparse and n * d > LARGEST_BASIS:
+            _, self.singular, self._right = _svd(_triangle(A.panels(of_columns=True)))
+            self._projected = self._right @ B
         else:
-            _, self.singular, right = linalg.svd(_triangle(A.panels(of_columns=True)))
-            self._projected = right @ B
-            self._lift = lambda scaled: (A.T @ (right.T @ scaled), right.T @ scaled)
-        # What is below the rounding errors of the largest is no direction of the data.
-        self._counts = self.singular > max(n, d) * EPSILON * np.max(self.singular)
+            columns = np.vstack(list(A.panels(of_columns=True)))
+            orthogonal, triangle = interruptible(columns.size * n, np.linalg.qr, columns)
+            left, self.singular, self._right = _svd(triangle)
+            self._projected, self._basis = self._right @ B, orthogonal @ left
+        # What is below the rounding errors of the largest is no direction of the data, nor is one
+        # along which the squares underflow.
+        rounding = max(n, d) * EPSILON * np.max(self.singular)
+        self._counts = self.singular > max(rounding, np.sqrt(TINY))
         self.rank = int(np.sum(self._counts))
 
     def weights(self, alpha):
@@ -122,9 +145,13 @@ class Spectrum:
     def solution(self, alpha):
         """w, and for a wide A the u with w = A'u; None for a tall one."""
         singular = np.where(self._counts, self.singular, 1.0)[:, None]
-        # 1 / (singular^2 + alpha), without the square
-        scaled = self._projected / singular / (singular + np.asarray(alpha) / singular)
-        return self._lift(np.where(self._counts[:, None], scaled, 0.0))
+        # singular / (singular^2 + alpha), without the square
+        along = self._projected / (singular + np.asarray(alpha) / singular)
+        along = np.where(self._counts[:, None], along, 0.0)
+        if self._is_tall:
+            return self._right.T @ along, None
+        u = self._right.T @ (along / singular)
+        return (self._A.T @ u if self._basis is None else self._basis @ along), u
 
 
 def _triangle(panels, targets=None):
@@ -134,8 +161,13 @@ def _triangle(panels, targets=None):
         if targets is not None:
             stop = start + len(panel)
             panel, start = np.hstack([panel, targets[start:stop]]), stop
-        R = np.linalg.qr(panel if R is None else np.vstack([R, panel]), mode="r")
+        panel = panel if R is None else np.vstack([R, panel])
+        R = interruptible(panel.size * panel.shape[1], np.linalg.qr, panel, mode="r")
     return R
+
+
+def _svd(square):
+    return interruptible(10 * square.size * len(square), np.linalg.svd, square)
 
 
 def least_squares(A, B):
@@ -195,8 +227,9 @@ def _by_cholesky(A, B, alphas, dual):
     w, u = np.empty((A.shape[1], B.shape[1])), np.empty_like(B)
     for alpha in np.unique(alphas):
         columns = np.flatnonzero(alphas == alpha)
-        np.fill_diagonal(matrix, diagonal + alpha)
-        factor = linalg.cho_factor(matrix)
+        factor = matrix.copy()
+        np.fill_diagonal(factor, diagonal + alpha)
+        cholesky.factorise(factor)
         w[:, columns], u[:, columns] = _refined(A, B[:, columns], alpha, factor, dual)
     return w, (u if dual else None)
 
@@ -206,10 +239,10 @@ def _refined(A, B, alpha, factor, dual):
     w, u, last = np.zeros((A.shape[1], B.shape[1])), np.zeros_like(B), np.inf
     for _ in range(REFINEMENTS):
         if dual:
-            share = linalg.cho_solve(factor, B - A @ w - alpha * u)
+            share = cholesky.solve(factor, B - A @ w - alpha * u)
             u, step = u + share, A.T @ share
         else:
-            step = linalg.cho_solve(factor, A.T @ (B - A @ w) - alpha * w)
+            step = cholesky.solve(factor, A.T @ (B - A @ w) - alpha * w)
         w = w + step
         size = _largest_share(step, w)
         if size <= EPSILON or not size <= 0.5 * last:
@@ -217,7 +250,7 @@ def _refined(A, B, alpha, factor, dual):
         last = size
     # A long u may lead to a short w = A'u, but not with all its digits.
     length = np.sqrt(np.sum(arrays.squared_norms(A.rows)))
-    lost = EPSILON * length * _largest_share(u, w)
+    lost = EPSILON * length * _largest_share(u, w) if length > 0 else 0.0
     if not max(min(size, last), lost) <= REFINED:
         raise linalg.LinAlgError("too ill-conditioned for a Cholesky factorisation")
     return w, u
@@ -226,7 +259,8 @@ def _refined(A, B, alpha, factor, dual):
 def _largest_share(part, whole):
     """The largest length of a column of `part` over that of its column of `whole`."""
     lengths = np.maximum(column_norms(whole), TINY)
-    return float(np.max(column_norms(part) / lengths))
+    with np.errstate(over="ignore"):  # beside nothing, anything is infinitely long
+        return float(np.max(column_norms(part) / lengths))
 
 
 def column_norms(values):

@@ -17,6 +17,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from maxmargin.compiled.lasso import block_of, subtract_rows, sweep
+from maxmargin.solvers import cholesky
+from maxmargin.solvers.interrupts import SLICE, interruptible, slices
 
 FAR = 0.5  # of the strongest pull: a penalty below it is better reached by coordinate descent
 NEAR = 0.8  # how far the penalty may fall below the strongest pull in one stage
@@ -30,6 +32,7 @@ SHORTEST = 1e-4  # stride, below which features can only be exchanged one by one
 SLACK = 1e-13  # relative, by which a pull may exceed the penalty within the working set
 AT_REST = 1e-9  # relative to the penalty: a slope of those in use that is none
 TINY = 1e-14  # relative to |y|^2: a gap that is only rounding
+IN_ONE_CALL = 1000  # rows of a matrix that LAPACK factorises soon enough for Ctrl-C
 RIDGE = 1e-13  # relative, so that features that depend on each other have a factor too
 
 
@@ -61,7 +64,8 @@ class WorkingSet:
             grown = np.empty((room, room))
             grown[:old, :old] = self.gram[:old, :old]
             self.gram = grown
-        self.gram[old:size, :size] = self.features.gram(new, self.members)
+        work = self.features.mean_stored * len(new) * size
+        self.gram[old:size, :size] = interruptible(work, self.features.gram, new, self.members)
         self.gram[:old, old:size] = self.gram[old:size, :old].T
 
     def solve(self, support, right):
@@ -75,9 +79,12 @@ class WorkingSet:
         while True:
             # The transpose of a lower triangle by rows is what LAPACK calls an upper triangle.
             block = block_of(self.gram, support, ridge).T
-            factor, failed = lapack.dpotrf(block, clean=False, overwrite_a=True)
+            if len(support) <= IN_ONE_CALL:
+                block, failed = lapack.dpotrf(block, clean=False, overwrite_a=True)
+            else:
+                failed = not cholesky.is_factorised(block.T)
             if not failed:
-                return factor
+                return block
             ridge *= 100
 
 
@@ -161,15 +168,29 @@ def candidates(problem, penalty, point):
 
 
 def swept(problem, penalty, point, accuracy, max_sweeps):
-    """Coordinate descent on the data; returns the point and the sweeps made."""
+    """Coordinate descent on the data; returns the point and the sweeps made.
+
+    As many sweeps at once as fit into a slice, or a part of one sweep.
+    """
     features = problem.features
     chosen = np.sort(candidates(problem, penalty, point))
-    w, residual = point.w.copy(), point.residual.copy()
-    made = sweep(
-        *features.columns(), features.mean, problem.total_weight, chosen,
-        features.squared_lengths, penalty, problem.positive, w, residual,
-        0.1 * accuracy / len(chosen), max_sweeps,
-    )  # fmt: skip
+    enough = 0.1 * accuracy / len(chosen)
+    work = 2 * features.mean_stored * len(chosen)
+    at_once, parts = max(1, int(SLICE / max(work, 1))), slices(chosen, work)
+    w, residual, made = point.w.copy(), point.residual.copy(), 0
+    while made < max_sweeps:
+        asked, start = min(at_once, max_sweeps - made), w[chosen]
+        for part in parts:
+            before = w[part]
+            count = sweep(
+                *features.columns(), features.mean, problem.total_weight, part,
+                features.squared_lengths, penalty, problem.positive, w, residual, enough, asked,
+            )  # fmt: skip
+            residual += (features.mean[part] @ (w[part] - before)) * features.root
+        made += count
+        changes = features.squared_lengths[chosen] * (w[chosen] - start) ** 2
+        if count < asked or np.max(changes) <= enough:
+            break
     return problem.at(w), made
 
 

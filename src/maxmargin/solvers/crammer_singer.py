@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin.compiled.linear import descend_classes
 from maxmargin.problems.certificate import Certificate
 from maxmargin.solvers.dual_descent import EVERY, QUIET, storage
+from maxmargin.solvers.interrupts import slices
 
 TIGHT = 1e-10
 FAREWELL = 20  # looks at the gap after tol is reached
@@ -36,9 +37,9 @@ class CrammerSinger:
             n_iter += 1
             order = np.arange(n) if everyone else np.flatnonzero(quiet < QUIET)
             before = alpha.copy()
-            descend_classes(
-                *data, bias, labels, C, squared_lengths, self.random.permutation(order), alpha, W
-            )
+            work = 2 * len(data[0].ravel()) * n_classes * len(order) / n
+            for part in slices(self.random.permutation(order), work):
+                descend_classes(*data, bias, labels, C, squared_lengths, part, alpha, W)
             quiet = np.where(np.any(alpha != before, axis=1), 0, quiet + 1)
             if everyone or n_iter == self.max_iter:
                 proof = _certify(X, bias, labels, C, alpha, self.tol)

@@ -13,6 +13,7 @@ from scipy import linalg
 
 from maxmargin import arrays
 from maxmargin.compiled.linear import descend
+from maxmargin.solvers.interrupts import slices
 
 QUIET = 3  # passes without a move after which a point is left alone for a while
 EVERY = 10  # passes between two looks at all points
@@ -41,10 +42,12 @@ class DualDescent:
             n_iter += 1
             order = np.arange(problem.n) if everyone else np.flatnonzero(quiet < QUIET)
             before = coef.copy()
-            descend(
-                *data, problem.bias, problem.linear, problem.epsilon, problem.lower, problem.upper,
-                problem.damping, lengths, self.random.permutation(order), coef, w,
-            )  # fmt: skip
+            work = 2 * data[0].size * len(order) / problem.n
+            for part in slices(self.random.permutation(order), work):
+                descend(
+                    *data, problem.bias, problem.linear, problem.epsilon, problem.lower,
+                    problem.upper, problem.damping, lengths, part, coef, w,
+                )  # fmt: skip
             quiet = np.where(coef != before, 0, quiet + 1)
             if everyone or n_iter == self.max_iter:
                 coef = polish(problem, coef)

@@ -27,6 +27,7 @@ import numpy as np
 from maxmargin import arrays
 from maxmargin.compiled import descent
 from maxmargin.solvers.dual_descent import storage
+from maxmargin.solvers.interrupts import slices
 
 TRACE = np.dtype(
     [
@@ -167,7 +168,7 @@ class GradientDescent:
         batch_size = n if self.batch_size is None else min(self.batch_size, n)
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = arrays.squared_norms(objective.X)
-            steps = self._steps(objective, lengths, batch_size)
+            lengths_of_steps = self._steps(objective, lengths, batch_size)
         data = (*storage(objective.X), objective.y, cost, lengths)
         settings = {
             "batch_size": batch_size,
@@ -177,15 +178,19 @@ class GradientDescent:
             "l2": objective.curvature_of_penalty,
             "fit_intercept": self.fit_intercept,
             "averages": self.averages,
-            **steps,
+            **lengths_of_steps,
         }
+
+        work = 2 * data[0].size
 
         def epoch(iterate):
             order = np.arange(n)
             if self.shuffle and batch_size < n:
                 order = np.random.default_rng([self.seed, iterate.n_epochs]).permutation(n)
-            w, mean = iterate.w.copy(), iterate.mean.copy()
-            t, eta = descent.epoch(*data, order, t=iterate.t, w=w, mean=mean, **settings)
+            w, mean, t = iterate.w.copy(), iterate.mean.copy(), iterate.t
+            for steps in slices(range(0, n, batch_size), work):
+                rows = order[steps.start : steps.stop]
+                t, eta = descent.epoch(*data, rows, t=t, w=w, mean=mean, **settings)
             mean = mean if self.averages else w.copy()
             return Iterate(w, mean, t, iterate.n_epochs + 1), eta
 

@@ -9,7 +9,9 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin import arrays
+from maxmargin.solvers import cholesky
 from maxmargin.solvers.closed_form import EPSILON, column_norms
+from maxmargin.solvers.interrupts import interruptible
 
 MOST_PIVOTS = 500  # of K, in the preconditioner
 
@@ -52,8 +54,8 @@ class KernelSystem:
 def solve_kernel_in_place(K, B, alphas):
     """The c with (K + alpha I) c = B, a column and an alpha each; and the smallest rank met.
 
-    K is overwritten. LAPACK needs one of its triangles and the diagonal; the other triangle is left
-    alone and makes the matrix whole again for the next attempt.
+    K is overwritten. Cholesky needs one of its triangles and the diagonal; the other triangle is
+    left alone and makes the matrix whole again for the next attempt.
     """
     coef, rank, diagonal = np.empty_like(B), len(K), np.diagonal(K).copy()
     for alpha in np.unique(alphas):
@@ -71,12 +73,12 @@ def solve_kernel_in_place(K, B, alphas):
 def _by_cholesky_in_place(K, B):
     n = len(K)
     size = max(float(np.max(np.abs(K[rows]).sum(axis=1))) for rows in arrays.blocks(n, 512))
-    # K.T is K, in the order in which LAPACK need not copy it.
-    factor = linalg.cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
-    inverse_condition, _ = linalg.lapack.dpocon(factor[0], size, uplo="L")
+    L = K.T  # which is K, in the order in which LAPACK need not copy it
+    cholesky.factorise(L)
+    inverse_condition, _ = interruptible(10 * n**2, linalg.lapack.dpocon, L, size, uplo="L")
     if inverse_condition <= n * EPSILON:
         raise linalg.LinAlgError("the matrix is singular within rounding")
-    return linalg.cho_solve(factor, B, check_finite=False)
+    return cholesky.solve(L, B)
 
 
 def _mirror(K, diagonal):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin.engines.threads import workers
+from maxmargin.solvers.interrupts import interruptible
 from maxmargin.solvers.row_blocks import RowBlocks
 
 LARGEST = 2000  # features: above this the matrix costs more than it saves
@@ -71,7 +72,7 @@ class Newton:
         gradient = w - dual_w
         hessian = rows.gram(np.where(coef != 0, 1.0 / problem.damping, 0.0))
         hessian[np.diag_indices(len(w))] += 1.0
-        step = -_solve(hessian, gradient)
+        step = -solve_positive(hessian, gradient)
         change = rows.times(step)
 
         def objective(length):
@@ -82,11 +83,13 @@ class Newton:
         return None if length is None else (w + length * step, decisions + length * change)
 
 
-def _solve(hessian, gradient):
+def solve_positive(hessian, gradient):
+    """The solution of a positive definite system, as well as rounding allows."""
     try:
         return linalg.cho_solve(linalg.cho_factor(hessian), gradient)
     except linalg.LinAlgError:  # columns of very different scale
-        return linalg.lstsq(hessian, gradient)[0]
+        work = 10 * hessian.size * len(hessian)
+        return interruptible(work, np.linalg.lstsq, hessian, gradient)[0]
 
 
 def line_search(objective, slope):

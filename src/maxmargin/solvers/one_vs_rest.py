@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin.compiled.linear import descend_together
 from maxmargin.solvers.dual_descent import storage
+from maxmargin.solvers.interrupts import slices
 
 FIRST_LOOK, EVERY = 12, 4  # passes after which the gap is looked at, and then from time to time
 BEYOND_TOL = 0.1  # the gap to aim for, as a share of tol: two or three passes more
@@ -33,11 +34,13 @@ class OneVsRestDescent:
         W = np.zeros((first.X.shape[1] + 1, len(problems)))
         data, lengths = storage(first.X), first.squared_lengths()
         n_iter, stopped = 0, "max_iter"
+        work = 2 * first.X.nnz * len(problems)
         while n_iter < self.max_iter:
-            descend_together(
-                *data, first.bias, linear, first.epsilon, lower, upper, first.damping, lengths,
-                self.random.permutation(first.n), coef, W,
-            )  # fmt: skip
+            for order in slices(self.random.permutation(first.n), work):
+                descend_together(
+                    *data, first.bias, linear, first.epsilon, lower, upper, first.damping, lengths,
+                    order, coef, W,
+                )  # fmt: skip
             n_iter += 1
             looks = n_iter >= FIRST_LOOK and (n_iter - FIRST_LOOK) % EVERY == 0
             if looks and self.worst_gap(problems, coef, W) <= BEYOND_TOL * self.tol:

@@ -23,7 +23,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels.pairs import Pairs, Points
+from maxmargin.solvers.interrupts import slices
 
 ROW_BYTES = 200_000_000  # for kernel rows that may be asked for again
 
@@ -52,11 +54,22 @@ def primal(X, y, fit_intercept, max_updates):
     n_updates = n_passes = 0
     while n_updates < max_updates:
         n_passes += 1
-        updates = perceptron_pass(*data, y, fit_intercept, max_updates - n_updates, w, mistakes)
-        n_updates += updates
-        if updates == 0:
+        before = n_updates
+        for rows in slices(range(len(y)), 2 * data[0].size):
+            part = slice(rows.start, rows.stop)
+            left = max_updates - n_updates
+            n_updates += perceptron_pass(
+                *_part_of(data, part), y[part], fit_intercept, left, w, mistakes[part]
+            )
+        if n_updates == before:
             break
     return Corrections(w, mistakes, n_passes, ~(y * (X @ w[:-1] + w[-1]) > 0))
+
+
+def _part_of(data, rows):
+    """The same storage, of some of its rows: a matrix, or the arrays of CSR."""
+    X, indices, indptr = data
+    return (X[rows] if X.ndim == 2 else X), indices, indptr[rows.start : rows.stop + 1]
 
 
 def dual(kernel, X, y, fit_intercept, max_updates):
@@ -65,7 +78,11 @@ def dual(kernel, X, y, fit_intercept, max_updates):
 
     @lru_cache(maxsize=max(1, ROW_BYTES // (8 * n)))
     def kernel_row(i):
-        return kernel.formula(Pairs(points, points[[i]]))[:, 0]
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
+            row = kernel.formula(Pairs(points, points[[i]]))[:, 0]
+        if not np.all(np.isfinite(row)):
+            raise KernelError(OVERFLOW.format(kernel))
+        return row
 
     f, mistakes, offset = np.zeros(n), np.zeros(n, dtype=np.int64), float(fit_intercept)
     n_updates, n_passes, position = 0, 1, 0

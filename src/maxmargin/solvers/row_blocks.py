@@ -1,7 +1,8 @@
 """Products with X, its constant feature included, in blocks of rows that threads share.
 
 Invariant: sums are formed in the order of the blocks, whoever computed which, so that no result
-depends on the number of threads.
+depends on the number of threads. Neither memory nor the wait after Ctrl-C grows with the rows: a
+block is soon done, and only some of the matrices to be summed exist at a time.
 """
 
 import numpy as np
@@ -10,7 +11,10 @@ from maxmargin import arrays
 
 ROW_BLOCK = 4096
 FULL = 0.3  # the share of stored values above which rows are multiplied as dense ones
-SPARSE_PARTS = 8  # of the rows: each has a matrix of its own
+SPARSE_PARTS = 8  # of the rows, at least: each has a matrix of its own
+BLOCK_WORK = 2_000_000_000  # products of two numbers in a block of a Gram matrix by BLAS,
+SPARSE_WORK = 100_000_000  # and of sparse rows
+SUMMED_BYTES = 256 << 20  # of the matrices that wait to be summed
 MOSTLY = 0.7  # the share of rows that count, above which the others are not worth leaving out
 
 
@@ -22,6 +26,10 @@ class RowBlocks:
         self.parts = arrays.blocks(problem.n, ROW_BLOCK)
         stored = problem.X.nnz if arrays.is_sparse(problem.X) else problem.X.size
         self._is_full = stored > FULL * problem.X.shape[0] * problem.X.shape[1]
+
+    @property
+    def _matrices_at_once(self):
+        return max(SPARSE_PARTS, SUMMED_BYTES // (8 * (self.X.shape[1] + 1) ** 2))
 
     def times(self, w):
         result = np.empty(self.X.shape[0])
@@ -36,7 +44,7 @@ class RowBlocks:
         def of_part(part):
             return np.append(self.X[part].T @ values[part], self.bias * values[part].sum())
 
-        return self._sum(of_part)
+        return self._sum(of_part, self.parts, len(self.parts))
 
     def gram(self, weight):
         if arrays.is_sparse(self.X) and not self._is_full:
@@ -52,7 +60,8 @@ class RowBlocks:
             block[:, -1] = self.bias * root
             return block.T @ block
 
-        return self._sum(of_part)
+        height = max(1, min(ROW_BLOCK, BLOCK_WORK // (self.X.shape[1] + 1) ** 2))
+        return self._sum(of_part, arrays.blocks(len(weight), height), self._matrices_at_once)
 
     def _sparse_gram(self, weight):
         """From the pairs of stored values of each row."""
@@ -63,15 +72,23 @@ class RowBlocks:
             weighted_gram(rows.data, rows.indices, rows.indptr, weight[part], self.bias, gram)
             return gram
 
-        lower = self._sum(of_part, arrays.blocks(len(weight), len(weight) // SPARSE_PARTS + 1))
+        n_pairs = float(np.sum(np.diff(self.X.indptr).astype(np.float64) ** 2)) / 2
+        n_parts = max(SPARSE_PARTS, int(n_pairs / SPARSE_WORK))
+        parts = arrays.blocks(len(weight), len(weight) // n_parts + 1)
+        lower = self._sum(of_part, parts, self._matrices_at_once)
         return lower + np.tril(lower, -1).T
 
-    def _sum(self, of_part, parts=None):
-        parts = self.parts if parts is None else parts
+    def _sum(self, of_part, parts, at_once):
+        """of_part summed over all parts, of which some are worked on at once."""
         found = [None] * len(parts)
 
         def work(k):
             found[k] = of_part(parts[k])
 
-        self.pool.map(work, range(len(parts)))
-        return sum(found[1:], found[0])
+        total = 0.0
+        for some in arrays.blocks(len(parts), at_once):
+            ready = range(some.start, some.stop)
+            self.pool.map(work, ready)
+            for k in ready:
+                total, found[k] = total + found[k], None
+        return total

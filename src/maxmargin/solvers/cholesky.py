@@ -1,0 +1,63 @@
+"""Cholesky's factorisation K = LL' in tiles, in place, the solution of Kc = B from it, and A'A.
+
+BLAS and LAPACK do the same in one call, which takes seconds for thousands of points and which
+nothing can interrupt; here Ctrl-C is seen between two tiles. Invariant: of K only the lower
+triangle is read and written.
+"""
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from maxmargin import arrays
+
+TILE = 512
+BLOCK_WORK = 2_000_000_000  # products of two numbers in one call of BLAS,
+FEWEST_ROWS = 512  # unless that were so few rows that adding up costs more than multiplying
+
+
+def factorise(K):
+    """Replace the lower triangle of K by L; LinAlgError where K is not positive definite.
+
+    A tile is K's own less the product of the rows of L found before: L_ij L_jj' = K_ij - sum_k
+    L_ik L_jk'.
+    """
+    tiles = arrays.blocks(len(K), TILE)
+    for j, columns in enumerate(tiles):
+        known = K[columns, : columns.start]
+        corner = K[columns, columns] - known @ known.T if j else K[columns, columns]
+        corner = cholesky(corner, lower=True, check_finite=False)
+        np.copyto(K[columns, columns], corner, where=np.tri(len(corner), dtype=bool))
+        for rows in tiles[j + 1 :]:
+            rest = K[rows, columns] - K[rows, : columns.start] @ known.T
+            K[rows, columns] = solve_triangular(corner, rest.T, lower=True, check_finite=False).T
+
+
+def is_factorised(K):
+    """Try to `factorise`, and say whether K was positive definite."""
+    try:
+        factorise(K)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def solve(L, B):
+    """The c with LL'c = B: forwards for Lv = B, and backwards for L'c = v."""
+    c, tiles = np.array(B, dtype=np.float64), arrays.blocks(len(L), TILE)
+    options = {"lower": True, "check_finite": False}
+    for rows in tiles:
+        rest = c[rows] - L[rows, : rows.start] @ c[: rows.start]
+        c[rows] = solve_triangular(L[rows, rows], rest, **options)
+    for rows in reversed(tiles):
+        rest = c[rows] - L[rows.stop :, rows].T @ c[rows.stop :]
+        c[rows] = solve_triangular(L[rows, rows], rest, trans="T", **options)
+    return c
+
+
+def gram(A):
+    """A'A of a dense A, from some rows at a time."""
+    n, d = A.shape
+    product = np.zeros((d, d))
+    for rows in arrays.blocks(n, max(FEWEST_ROWS, BLOCK_WORK // d**2)):
+        product += A[rows].T @ A[rows]
+    return product

@@ -1,0 +1,157 @@
+"""Newton's method for plain losses whose kink is rounded off, over a width that shrinks.
+
+A plain loss is B max(0, u), where u is by how much a point is on the wrong side: of its margin, or
+of an edge of the tube. It has a kink and no curvature, so Newton's method has nothing to go by.
+Rounded off over a width h it has some everywhere:
+
+    B/2 (u + r),    slope  a = B/2 (1 + u / r),    bend  2 B h^2 / r^3,      r = sqrt(u^2 + 4 h^2).
+
+The slopes lie inside the box 0 < a < B: they are a point of the dual. The rounded minimum is off by
+some h^2, so each Newton step of full length is followed by halving h. What lets the steps have full
+length is that the bend fades with the distance from the kink and does not end.
+
+A step dw also says what the slopes will be: a + bend du. As long as none leaves the box these give
+X'c = w + dw exactly; cut to the box they are the dual point that certifies the step.
+"""
+
+import numpy as np
+
+from maxmargin.engines.threads import workers
+from maxmargin.solvers.newton import line_search, solve_positive
+from maxmargin.solvers.row_blocks import RowBlocks
+
+LARGEST = 500  # features: the products cost their square
+FEWEST_POINTS, PER_FEATURE = 2000, 4  # below, coordinate descent is as fast
+SHRINK = 0.5  # the width, after a step of full length
+WELL_WITHIN = 0.1  # of tol: where to stop
+FADED = 1e-5  # of the largest bend: rows with less are spared
+ENOUGH = 10  # rows for each feature, if they are
+SETTLED = 50.0  # widths: the distance at which a point is not near a kink
+MOST_STEPS = 200
+ROUNDING = 1e-14  # of the first width: below, it is no width
+
+
+def is_tall(problem):
+    """Whether there are few features and many more points."""
+    n, d = problem.X.shape
+    return d <= LARGEST and n >= max(FEWEST_POINTS, PER_FEATURE * d)
+
+
+class Smoothing:
+    """Newton steps on rounded losses until the relative duality gap of the plain one is closed."""
+
+    def __init__(self, tol, max_iter, n_threads=None):
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+
+    def solve(self, problem, budget):
+        """Returns w, the dual point, the steps made and why it stopped."""
+        with workers(self.n_threads) as pool:
+            path = _Path(problem, pool)
+            stopped = self.follow(path, budget)
+        if stopped == "stalled" and self.certify(problem, path.w, path.coef).optimal:
+            stopped = "converged"
+        return path.w, path.coef, max(path.n_iter, 1), stopped
+
+    def follow(self, path, budget):
+        if path.width == 0.0:  # w = 0 loses nothing
+            return "converged"
+        for _ in range(min(self.max_iter, MOST_STEPS)):
+            if not path.step():
+                return "stalled"
+            if path.is_within(WELL_WITHIN * self.tol):
+                path.settle(WELL_WITHIN * self.tol)
+                return "converged"
+            if budget.out_of_time():
+                return "max_time"
+        return "max_iter"
+
+    def certify(self, problem, w, coef):
+        return problem.certify(w, coef, self.tol)
+
+
+class _Path:
+    """Where the method stands: w, its decisions, the width, and the dual point that goes with w."""
+
+    def __init__(self, problem, pool):
+        self.problem, self.pool = problem, pool
+        self.rows = RowBlocks(problem, pool)
+        self.w, self.decisions = np.zeros(problem.X.shape[1] + 1), np.zeros(problem.n)
+        self.coef = np.zeros(problem.n)
+        bound = np.maximum(problem.upper, -problem.lower)
+        # The mean loss of w = 0, in the units of the decisions: 1 for the hinge.
+        self.first_width = problem.loss_of(self.decisions) / float(bound.sum())
+        self.width = self.first_width
+        self.slopes, self.bend = np.empty(problem.n), np.empty(problem.n)
+        self.plain_from = np.inf
+        self.n_iter = 0
+
+    def rounded(self, decisions):
+        """The rounded loss; its slopes and bends are left behind."""
+        from maxmargin.compiled.linear import rounded_losses
+
+        p, losses = self.problem, np.empty(len(self.rows.parts))
+
+        def work(k):
+            part = self.rows.parts[k]
+            losses[k] = rounded_losses(
+                decisions[part], p.linear[part], p.epsilon[part], p.lower[part], p.upper[part],
+                self.width, self.plain_from, self.slopes[part], self.bend[part],
+            )  # fmt: skip
+
+        self.pool.map(work, range(len(self.rows.parts)))
+        return float(losses.sum())
+
+    def direction(self):
+        """The Newton step, the change of the decisions and the slope along it; c is kept."""
+        self.rounded(self.decisions)
+        faded = self.bend < FADED * self.bend.max()
+        if self.problem.n - np.count_nonzero(faded) > ENOUGH * len(self.w):
+            self.bend[faded] = 0.0
+        gradient = self.w - self.rows.transposed(self.slopes)
+        hessian = self.rows.gram(self.bend)
+        hessian[np.diag_indices(len(gradient))] += 1.0
+        step = -solve_positive(hessian, gradient)
+        change = self.rows.times(step)
+        self.coef = np.clip(
+            self.slopes - self.bend * change, self.problem.lower, self.problem.upper
+        )
+        return step, change, float(gradient @ step)
+
+    def step(self):
+        """One Newton step; False when there is no width left to shrink."""
+        w, decisions = self.w, self.decisions
+        step, change, slope = self.direction()
+
+        def objective(length):
+            v = w + length * step
+            return float(0.5 * v @ v) + self.rounded(decisions + length * change)
+
+        length = line_search(objective, slope)
+        self.n_iter += 1
+        if length is not None:
+            self.w, self.decisions = w + length * step, decisions + length * change
+        if length in (1.0, None):  # None: this width has nothing left to give
+            self.width *= SHRINK
+        return self.width > ROUNDING * self.first_width
+
+    def settle(self, tol):
+        """One more step with plain slopes far from the kink, so that points there are exactly at a
+        bound; taken back if the gap does not stay within tol."""
+        before = self.w, self.decisions, self.coef
+        self.plain_from = SETTLED * self.width
+        step, change, _ = self.direction()
+        self.w, self.decisions = self.w + step, self.decisions + change
+        if not self.is_within(tol):
+            self.w, self.decisions, self.coef = before
+
+    def is_within(self, tol):
+        """Whether the relative gap is; X'c is computed only when w in its place says so."""
+        primal = float(0.5 * self.w @ self.w) + self.problem.loss_of(self.decisions)
+
+        def gap(dual_w):
+            return primal - self.problem.dual(self.coef, dual_w)
+
+        small = tol * max(abs(primal), 1e-300)
+        return gap(self.w) <= small and gap(self.rows.transposed(self.coef)) <= small

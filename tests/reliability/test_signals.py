@@ -1,0 +1,103 @@
+"""Ctrl-C during every fit: half a second later it is over, and nothing is left half done."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from every_estimator import EXPORTED
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+
+HALF_A_SECOND = 0.5
+ATTEMPTS = 3  # the machine may be busy with other things
+NEVER_LONG = {"CircleMap", "KernelMap", "PolynomialMap", "RandomFourierFeatures", "XNORMap"}
+
+
+@pytest.fixture(scope="module")
+def fits():
+    """Another process, so that the signal comes from outside: a call that keeps all threads waiting
+    would hold up a signal from within."""
+    script = Path(__file__).with_name("long_fits.py")
+    process = subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def interrupted_fit(fits, name):
+    """Seconds from the signal to the end, how it ended, and what is wrong afterwards."""
+    fits.stdin.write(name + "\n")
+    fits.stdin.flush()
+    assert fits.stdout.readline() == "begin\n"
+    time.sleep(0.4)
+    pressed = time.monotonic()
+    fits.send_signal(signal.SIGINT)
+    word, ended, how, *wrong = fits.stdout.readline().split(" ", 3)
+    assert word == "ended"
+    return float(ended) - pressed, how, "".join(wrong).strip()
+
+
+@pytest.mark.parametrize("name", [name for name in EXPORTED if name not in NEVER_LONG])
+def test_ctrl_c_ends_every_fit_within_half_a_second(fits, name):
+    waits = []
+    for _ in range(ATTEMPTS):
+        seconds, how, wrong = interrupted_fit(fits, name)
+        assert how == "interrupted", "the fit was too short for this test"
+        assert not wrong
+        waits.append(seconds)
+        if seconds < HALF_A_SECOND:
+            break
+    assert min(waits) < HALF_A_SECOND
+
+
+def test_a_process_ends_after_ctrl_c_in_a_factorisation():
+    """BLAS that is still at work in the background when the process ends must not hang it."""
+    code = (
+        "import numpy as np; from maxmargin import LinearRegression; "
+        "X = np.random.default_rng(0).standard_normal((4000, 800)); print(flush=True); "
+        "LinearRegression().fit(X, X[:, 0])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in err
+
+
+SAVE = """
+import os, resource, signal, sys
+from maxmargin import SVC, save
+
+model = SVC().fit([[0.0], [1.0]], [0, 1])
+{trouble}
+save(model, sys.argv[1])
+"""
+TROUBLES = {
+    "killed": ("os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)", "", 1),
+    "no room": ("resource.setrlimit(resource.RLIMIT_FSIZE, (900, 900))", "File too large", 0),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_a_process_that_dies_or_finds_no_room_while_it_saves_leaves_the_old_file(trouble, tmp_path):
+    code, said, n_left_over = TROUBLES[trouble]
+    path = tmp_path / "model.mm"
+    path.write_bytes(b"the old one")
+    run = subprocess.run(
+        [sys.executable, "-c", SAVE.format(trouble=code), str(path)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert run.returncode != 0
+    assert said in run.stderr
+    assert path.read_bytes() == b"the old one"
+    assert len(list(tmp_path.iterdir())) == 1 + n_left_over
