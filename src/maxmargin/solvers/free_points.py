@@ -38,11 +38,12 @@ def stride(block, rounding):
     if inverse is None:
         return 0.0
     groups = np.searchsorted(block.starts, free, side="right")
+    members = (groups[:, None] == np.unique(groups)).astype(np.float64)
     lower, upper = _box(block, free)
     coef, slope = block.coef[free], block.gradient[free] + block.up[free]
     gained, still = 0.0, np.arange(len(free))  # the points that are free still
     for _ in range(len(free)):
-        step = _joint_step(inverse, slope[still], groups[still])
+        step = _joint_step(inverse, slope[still], members[still])
         pull = K[:, still] @ step
         rise, bend = float(slope[still] @ step), float(step @ pull[still])
         length, hit = _room(coef[still], lower[still], upper[still], step, rise / max(bend, 1e-300))
@@ -88,13 +89,13 @@ def _without(inverse, hit):
     return inverse[np.ix_(kept, kept)] - across @ np.linalg.solve(corner, across.T)
 
 
-def _joint_step(inverse, slope, groups):
+def _joint_step(inverse, slope, members):
     """The s that maximises slope.s - 1/2 s'Ks with a sum of zero in every group."""
-    members = (groups[:, None] == np.unique(groups)).astype(np.float64)
     alone, along = inverse @ slope, inverse @ members
     biases = np.linalg.lstsq(members.T @ along, members.T @ alone)[0]
     step = alone - along @ biases
-    return step - members @ (members.T @ step / members.sum(axis=0))  # what rounding left of it
+    count = np.maximum(members.sum(axis=0), 1.0)
+    return step - members @ (members.T @ step / count)  # what rounding left of the sums
 
 
 def _box(block, free):

@@ -112,9 +112,12 @@ def solve_kernel_by_gradients(system, B, alphas, tol, max_iter, memory):
         step, made = _conjugate_gradients(
             product, rest, precondition, tol * size, max_iter - n_iter
         )
-        coef, n_iter, before = coef + step, n_iter + made, left
-        rest = B - product(coef)  # the recurrence's own has drifted: begin again from here
-        left = np.max(column_norms(rest) / size)
+        n_iter, before = n_iter + made, left
+        # The recurrence's own rest has drifted: begin again from here, if here is nearer.
+        rest_there = B - product(coef + step)
+        left_there = np.max(column_norms(rest_there) / size)
+        if left_there < left:
+            coef, rest, left = coef + step, rest_there, left_there
         if not left < 0.5 * before:
             break
     return coef, max(n_iter, 1), float(left)

@@ -23,6 +23,7 @@ from time import perf_counter
 import numpy as np
 
 from maxmargin.compiled import smo as compiled
+from maxmargin.engines.threads import single_threaded_blas
 from maxmargin.errors import KernelError
 from maxmargin.solvers.base import (
     BLOCK_SHARE,
@@ -43,7 +44,8 @@ INNER_TOL = 0.1  # solve a block to this share of the violation it began with
 KEPT, KEPT_OF_MANY = 0.5, 0.25  # of a block, from the last one; less when the free ones do not fit
 SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
 SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
-HARD = 10  # steps per variable of a block, after which the free points are solved for together
+HARD = 10  # steps per variable of a block, after which the free points are solved for together,
+FEWEST_STEPS = 2000  # or this many, where steps cost less than that
 TRACED_STEPS = 100  # in one compiled call when a trace is asked for
 NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain may be rounding
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
@@ -232,10 +234,11 @@ class _Run:
         """
         before, goal = self.objective, self.n_iter + max_steps
         while True:
-            room = min(HARD * block.size - block.n_steps, goal - self.n_iter)
+            many = max(HARD * block.size, FEWEST_STEPS)
+            room = min(many - block.n_steps, goal - self.n_iter)
             with self.budget.clock("steps"):
                 violation = self.run_steps(block, stop, room)
-            if violation > stop and block.n_steps >= HARD * block.size:
+            if violation > stop and block.n_steps >= many:
                 self.stride(block)
             if violation <= stop or self.n_iter >= goal:
                 return violation, self.objective - before
@@ -244,7 +247,7 @@ class _Run:
         """Of all free points together, unless the last one in this block gained nothing."""
         block.n_steps = 0
         if self.strides and block.strides:
-            with self.budget.clock("strides"):
+            with self.budget.clock("strides"), single_threaded_blas():
                 gain = stride(block, NO_GAIN[np.float64] * abs(self.objective))
             self.objective += gain
             block.strides = gain > 0
