@@ -110,7 +110,7 @@ def test_scaled_sparse_features_keep_their_zeros(maxmargin, iris):
 
 def test_a_fit_that_ends_early_says_so_in_one_line(maxmargin, tmp_path):
     rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.standard_normal((400, 3)), rng.integers(0, 2, 400)])
+    rows = np.column_stack([rng.standard_normal((3000, 3)), rng.integers(0, 2, 3000)])
     np.savetxt(tmp_path / "noise.csv", rows, delimiter=",")
     code, out, err = maxmargin(
         "fit", "noise.csv", "-C", "1e9", "--max-time", "1e-6", "--model", "m.mm", "--json"

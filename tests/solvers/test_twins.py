@@ -46,6 +46,7 @@ def test_sparse_rows_start_where_dense_ones_do():
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_left_of_a_problem_is_its_optimum(seed, monkeypatch):
     monkeypatch.setattr(smo, "TIGHT", 0)  # small problems need no such start
+    monkeypatch.setattr(smo, "WHOLE", 0)
     X, rng = points(seed=seed)
     for problem in problems(X, rng):
         with engine_named("cpu") as engine:

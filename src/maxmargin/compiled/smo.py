@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.compiled.numba_setup import compiled, vector_max, vector_min
 
 FORBIDDEN = 1e200  # larger than any gradient; finite, so that it survives reordered sums
-SNAP = 1e-15  # relative to the box: nearer than this to a bound is at the bound
+SNAP = 1e-15  # relative: nearer than this to a bound is at the bound
 STRIDE = 128  # extrema are found per stride with vector instructions, then located in one stride
 
 
@@ -131,15 +131,18 @@ def best_partner(
 
 
 @compiled
-def snapped(c, lower, upper, epsilon):
+def snapped(c, before, lower, upper, epsilon):
     """c, or the bound (or kink) that it has come within rounding of: there it would count as free
-    for ever, and its gradient as the bias."""
-    near = SNAP * (upper - lower)
-    if upper - c <= near:
+    for ever, and its gradient as the bias.
+
+    Rounding is relative to the bound and to where c came from, not to the box: where the kernel is
+    large, the multipliers of the solution are many ulps of C below it.
+    """
+    if upper - c <= SNAP * max(abs(upper), abs(before)):
         return upper
-    if c - lower <= near:
+    if c - lower <= SNAP * max(abs(lower), abs(before)):
         return lower
-    if epsilon > 0.0 and abs(c) <= near:
+    if epsilon > 0.0 and abs(c) <= SNAP * abs(before):
         return 0.0
     return c
 
@@ -195,8 +198,8 @@ def solve_block(
             room_above(coef[i], upper[i], epsilon[i]),
             room_below(coef[j], lower[j], epsilon[j]),
         )
-        coef[i] = snapped(coef[i] + step, lower[i], upper[i], epsilon[i])
-        coef[j] = snapped(coef[j] - step, lower[j], upper[j], epsilon[j])
+        coef[i] = snapped(coef[i] + step, coef[i], lower[i], upper[i], epsilon[i])
+        coef[j] = snapped(coef[j] - step, coef[j], lower[j], upper[j], epsilon[j])
         up[i] = up_offset(coef[i], upper[i], epsilon[i])
         low[i] = low_offset(coef[i], lower[i], epsilon[i])
         up[j] = up_offset(coef[j], upper[j], epsilon[j])

@@ -106,8 +106,9 @@ class SMO(Solver):
         tight = problem.n <= TIGHT and 8 * problem.n**2 <= self.cache_bytes
         if tight:
             expansion = np.zeros(problem.n)  # computed when the matrix is there
-        elif start is None and (start := start_with_twins(problem)) is not None:
-            expansion = np.zeros(problem.n)
+        elif start is None and problem.n > WHOLE:  # a block that holds all twins needs no help
+            start = start_with_twins(problem)
+            expansion = None if start is None else np.zeros(problem.n)
         run = _Run(problem, engine, budget, self, start, expansion)
         try:
             stopped = run.tightly() if tight else run.by_blocks()
