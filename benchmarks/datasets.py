@@ -99,6 +99,12 @@ def _load_mnist(train_images, train_labels, test_images, test_labels):
     return *train, *_read_idx(test_images, test_labels)
 
 
+def load_whole_mnist(folder):
+    """All 60000 training rows, and the 10000 to predict."""
+    paths = [Path(folder) / name for name in MNIST_FILES]
+    return *_read_idx(*paths[:2]), *_read_idx(*paths[2:])
+
+
 def _read_rows(path, convert):
     """The data lines of an ARFF or CSV file, as numbers."""
     with gzip.open(path, "rt") as lines:
@@ -116,7 +122,7 @@ def _split_regression(table):
     return train[:, :-1], train[:, -1], test[:, :-1], test[:, -1]
 
 
-def _load_cal_housing(path):
+def _load_table(path):
     return _split_regression(_read_rows(path, lambda cells: cells))
 
 
@@ -188,9 +194,17 @@ _TABLE = (
     DataSet(
         "svr-cal_housing",
         ("regression/cal_housing.arff.gz",),
-        _load_cal_housing,
+        _load_table,
         C=1,
         gamma=0.125,
+        estimator="SVR",
+    ),
+    DataSet(
+        "svr-cpu_small",
+        ("regression/cpu_small.arff.gz",),
+        _load_table,
+        C=1,
+        gamma=1 / 12,
         estimator="SVR",
     ),
     DataSet(
