@@ -243,3 +243,16 @@ def test_large_features_do_not_look_like_failure(options):
     model = LinearSVC(**options).fit(X * 1e8, y)
     assert model.converged_
     assert model.n_iter_ < 100
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e6])
+def test_small_data_on_which_coordinates_creep_are_solved_all_the_same(scale):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 4)) * [1.0, scale, 1.0, 1.0] + [0.0, 0.0, scale, 0.0]
+    y = X @ [1.0, 1 / scale, 1.0, -1.0] + rng.laplace(size=120)
+    model = LinearSVR(C=10.0, tol=1e-6).fit(X, y)
+    assert model.converged_
+    assert model.certificate_.relative_gap <= 1e-6
+    labels = np.where(y > np.median(y), 1, -1)
+    model = LinearSVC(loss="hinge", C=10.0, tol=1e-6).fit(X, labels)
+    assert model.converged_

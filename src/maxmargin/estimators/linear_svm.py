@@ -25,8 +25,10 @@ from maxmargin.problems.linear import linear_svc, linear_svr
 from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget
 from maxmargin.solvers.newton import LARGEST as LARGEST_FOR_NEWTON
+from maxmargin.solvers.smoothing import LARGEST as LARGEST_FOR_SMOOTHING
 from maxmargin.solvers.smoothing import is_tall
 
+PATIENCE = 100  # passes of dual descent, where smoothing could do it too
 FEWEST_TOGETHER = 4  # classes for which it pays to read each row once for all of them
 
 
@@ -88,6 +90,10 @@ class LinearSVM(LinearModel):
             solver = self._solver(problem)
             solver.n_threads = n_threads
             w, coef, n_iter, stopped = solver.solve(problem, Budget(self.max_iter))
+            if stopped == "slow":
+                solver = solver_named("smoothing")(self.tol, self.max_iter - n_iter, n_threads)
+                w, coef, steps, stopped = solver.solve(problem, Budget(self.max_iter))
+                n_iter += steps
             found[k] = w, n_iter, solver.certify(problem, w, coef), stopped
 
         # A single machine has the threads to itself; numbers of one source are drawn in order.
@@ -123,14 +129,17 @@ class LinearSVM(LinearModel):
 
     def _solver(self, problem):
         """Newton for squared losses of not too many features, also with a rounded kink for plain
-        losses of few features and many points; dual descent for the rest."""
+        losses of few features and many points; dual descent for the rest, while it is fast."""
         if getattr(self, "penalty", "l2") == "l1":
             return solver_named("l1_newton")(self.tol, self.max_iter)
         if problem.is_squared and problem.X.shape[1] < LARGEST_FOR_NEWTON:
             return solver_named("newton")(self.tol, self.max_iter)
         if not problem.is_squared and is_tall(problem):
             return solver_named("smoothing")(self.tol, self.max_iter)
-        return solver_named("dual_descent")(self.tol, self.max_iter, seed_of(self.random_state))
+        is_narrow = not problem.is_squared and problem.X.shape[1] <= LARGEST_FOR_SMOOTHING
+        patience = PATIENCE if is_narrow else None
+        seed = seed_of(self.random_state)
+        return solver_named("dual_descent")(self.tol, self.max_iter, seed, patience)
 
     def sparsify(self):
         """Store `coef_` as a sparse matrix, which an l1 penalty makes small."""

@@ -24,11 +24,15 @@ FAREWELL = 3  # rounds spent on getting there once tol is reached
 
 
 class DualDescent:
-    """Coordinate descent until the relative duality gap is below `tol`, and a little further."""
+    """Coordinate descent until the relative duality gap is below `tol`, and a little further.
 
-    def __init__(self, tol, max_iter, seed):
+    After `patience` passes it gives up as "slow", for who has another way.
+    """
+
+    def __init__(self, tol, max_iter, seed, patience=None):
         self.tol = tol
         self.max_iter = max_iter
+        self.patience = max_iter if patience is None else patience
         self.random = np.random.default_rng(seed)
 
     def solve(self, problem, budget):
@@ -36,8 +40,9 @@ class DualDescent:
         coef, w = np.zeros(problem.n), np.zeros(problem.X.shape[1] + 1)
         data, lengths = storage(problem.X), problem.squared_lengths()
         quiet = np.zeros(problem.n, dtype=np.int64)
-        reached, stopped, n_iter = 0, "max_iter", 0
-        while n_iter < self.max_iter:
+        limit = min(self.max_iter, self.patience)
+        reached, stopped, n_iter = 0, "max_iter" if limit == self.max_iter else "slow", 0
+        while n_iter < limit:
             everyone = n_iter % EVERY == 0
             n_iter += 1
             order = np.arange(problem.n) if everyone else np.flatnonzero(quiet < QUIET)
@@ -49,7 +54,7 @@ class DualDescent:
                     problem.upper, problem.damping, lengths, part, coef, w,
                 )  # fmt: skip
             quiet = np.where(coef != before, 0, quiet + 1)
-            if everyone or n_iter == self.max_iter:
+            if everyone or n_iter == limit:
                 coef = polish(problem, coef)
                 w = problem.weights_of(coef)  # additions without end leave rounding errors in it
                 gap = self.certify(problem, w, coef).relative_gap
@@ -61,7 +66,7 @@ class DualDescent:
                 stopped = "max_time"
                 break
         w = problem.weights_of(coef)
-        if stopped == "max_iter" and self.certify(problem, w, coef).optimal:
+        if stopped in ("max_iter", "slow") and self.certify(problem, w, coef).optimal:
             stopped = "converged"
         return w, coef, n_iter, stopped
 
