@@ -1,5 +1,6 @@
 """Shared fixtures; this folder is on the path, so that tests can import `oracle` and `zoo`."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from maxmargin.solvers import smo
 
 sys.path.insert(0, str(Path(__file__).parent))
+# A suite that was started in the background ignores Ctrl-C, and so would what it starts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 collect_ignore = ["conftest.py", "cli/conftest.py"]  # not as modules with doctests
 
 
