@@ -52,12 +52,15 @@ def targets_for(model, X):
 
 
 def ending(model, X, y):
-    """Fit, and say how that ended."""
+    """Fit, anew where that is over too soon, until Ctrl-C; say how it ended."""
+    initial = dict(vars(model))
     try:
-        model.fit(X, y)
+        while True:
+            vars(model).clear()
+            vars(model).update(initial)
+            model.fit(X, y)
     except KeyboardInterrupt:
         return "interrupted"
-    return "finished"
 
 
 def aftermath(model, before, X, y, how):
