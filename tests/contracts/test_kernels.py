@@ -1,9 +1,8 @@
 """What every kernel that is exported keeps to, by itself and composed."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
+from kernel_functions import Decay, Dots
 from scipy import sparse
 from sklearn.base import clone
 
@@ -24,25 +23,6 @@ from maxmargin.kernels import (
     Sigmoid,
     Sum,
 )
-
-
-@dataclass(frozen=True)
-class Dots:
-    """A kernel function as a user may write one; the dataclass gives it a repr and an `==`."""
-
-    def __call__(self, X, Z):
-        return X.astype(np.float64) @ Z.T.astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Decay:
-    """A conformal factor, one number per row."""
-
-    rate: float = 0.5
-
-    def __call__(self, X):
-        return 1 / (1 + self.rate * np.asarray(abs(X.astype(np.float64)).sum(axis=1)).ravel())
-
 
 INSTANCES = {
     Linear: [Linear()],

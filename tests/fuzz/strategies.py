@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
+from kernel_functions import Decay, Dots
 from scipy import sparse
 
 import maxmargin
@@ -23,22 +24,6 @@ LINEAR_MACHINES = ("LinearSVC", "LinearSVR")
 REGRESSIONS = ("Ridge", "LinearRegression", "Lasso", "KernelRidge")
 FAMILIES = (*KERNEL_MACHINES, *LINEAR_MACHINES, *REGRESSIONS, "Perceptron")
 CLASSIFIERS = ("SVC", "NuSVC", "LinearSVC", "Perceptron")
-
-
-@dataclass(frozen=True)
-class Dots:
-    """A kernel function as a user writes one: of rows, dense or sparse."""
-
-    def __call__(self, X, Z):
-        return X.astype(np.float64) @ Z.T.astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Decay:
-    """A conformal factor: one number per row, between 0 and 1."""
-
-    def __call__(self, X):
-        return 1 / (1 + np.asarray(abs(X.astype(np.float64)).sum(axis=1)).ravel())
 
 
 @dataclass(frozen=True)
@@ -249,7 +234,7 @@ NUMBERS = {
     "function": st.just(Dots()),
     "positive_semidefinite": st.sampled_from([True, None]),
 }
-OF_A_CLASS = {(Conformal, "factor"): st.just(Decay())}
+OF_A_CLASS = {(Conformal, "factor"): st.just(Decay(rate=1.0))}
 PARTS = ("kernel", "left", "right")
 
 

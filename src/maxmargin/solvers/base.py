@@ -72,6 +72,21 @@ class Solver:
         return self.with_tol(tol)
 
 
+class LinearSolver:
+    """What solvers of linear machines share; `tol` is the relative duality gap to reach.
+
+    A subclass writes `solve`.
+    """
+
+    def __init__(self, tol, max_iter, n_threads=None):
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+
+    def certify(self, problem, w, coef):
+        return problem.certify(w, coef, self.tol)
+
+
 @dataclass(frozen=True)
 class Progress:
     """What a callback is told after every slice of work.

@@ -13,6 +13,7 @@ from scipy import linalg
 
 from maxmargin import arrays
 from maxmargin.compiled.linear import descend
+from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.interrupts import slices
 
 QUIET = 3  # passes without a move after which a point is left alone for a while
@@ -23,15 +24,14 @@ EXACT = 1e-11  # a relative gap that leaves nothing to polish
 FAREWELL = 3  # rounds spent on getting there once tol is reached
 
 
-class DualDescent:
+class DualDescent(LinearSolver):
     """Coordinate descent until the relative duality gap is below `tol`, and a little further.
 
     After `patience` passes it gives up as "slow", for who has another way.
     """
 
     def __init__(self, tol, max_iter, seed, patience=None):
-        self.tol = tol
-        self.max_iter = max_iter
+        super().__init__(tol, max_iter)
         self.patience = max_iter if patience is None else patience
         self.random = np.random.default_rng(seed)
 
@@ -69,9 +69,6 @@ class DualDescent:
         if stopped in ("max_iter", "slow") and self.certify(problem, w, coef).optimal:
             stopped = "converged"
         return w, coef, n_iter, stopped
-
-    def certify(self, problem, w, coef):
-        return problem.certify(w, coef, self.tol)
 
 
 def polish(problem, coef):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin.engines.threads import workers
+from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.interrupts import interruptible
 from maxmargin.solvers.row_blocks import RowBlocks
 
@@ -19,13 +20,8 @@ FRESH = 10  # steps after which rounding may be what is left: no more carrying a
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
 
 
-class Newton:
+class Newton(LinearSolver):
     """Damped Newton steps until the duality gap is closed."""
-
-    def __init__(self, tol, max_iter, n_threads=None):
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
 
     def solve(self, problem, budget):
         """Returns w, the dual point, the steps made and why it stopped."""
@@ -55,9 +51,6 @@ class Newton:
             if n_iter >= FRESH:
                 decisions = rows.times(w)
         return w, self.max_iter, "max_iter"
-
-    def certify(self, problem, w, coef):
-        return problem.certify(w, coef, self.tol)
 
     def is_done(self, problem, w, decisions, coef, dual_w):
         """Steps at the end are nearly free, so go on until rounding, not only until tol."""

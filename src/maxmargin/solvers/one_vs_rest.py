@@ -8,6 +8,7 @@ steps. That costs a few times as much as one class, not as many times as there a
 import numpy as np
 
 from maxmargin.compiled.linear import descend_together
+from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.dual_descent import storage
 from maxmargin.solvers.interrupts import slices
 
@@ -15,12 +16,11 @@ FIRST_LOOK, EVERY = 12, 4  # passes after which the gap is looked at, and then f
 BEYOND_TOL = 0.1  # the gap to aim for, as a share of tol: two or three passes more
 
 
-class OneVsRestDescent:
+class OneVsRestDescent(LinearSolver):
     """Passes over all points for all machines until every relative duality gap is below `tol`."""
 
     def __init__(self, tol, max_iter, seed):
-        self.tol = tol
-        self.max_iter = max_iter
+        super().__init__(tol, max_iter)
         self.random = np.random.default_rng(seed)
 
     def solve(self, problems, budget):
@@ -62,6 +62,3 @@ class OneVsRestDescent:
             dual = problem.dual(coef[:, k], W[:, k])
             gaps.append((primal - dual) / max(abs(primal), abs(dual), 1e-300))
         return max(gaps)
-
-    def certify(self, problem, w, coef):
-        return problem.certify(w, coef, self.tol)

@@ -17,6 +17,7 @@ X'c = w + dw exactly; cut to the box they are the dual point that certifies the 
 import numpy as np
 
 from maxmargin.engines.threads import workers
+from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.newton import line_search, solve_positive
 from maxmargin.solvers.row_blocks import RowBlocks
 
@@ -37,13 +38,8 @@ def is_tall(problem):
     return d <= LARGEST and n >= max(FEWEST_POINTS, PER_FEATURE * d)
 
 
-class Smoothing:
+class Smoothing(LinearSolver):
     """Newton steps on rounded losses until the relative duality gap of the plain one is closed."""
-
-    def __init__(self, tol, max_iter, n_threads=None):
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
 
     def solve(self, problem, budget):
         """Returns w, the dual point, the steps made and why it stopped."""
@@ -66,9 +62,6 @@ class Smoothing:
             if budget.out_of_time():
                 return "max_time"
         return "max_iter"
-
-    def certify(self, problem, w, coef):
-        return problem.certify(w, coef, self.tol)
 
 
 class _Path:
