@@ -25,6 +25,7 @@ NARROW = 48  # bytes of a row up to which the compiled product is faster than th
 PANEL_ROWS = 256
 TILE_COLUMNS = 1024
 EXPAND_ROWS = 512
+COSTLY = 64  # numbers in a point, from which on a kernel row is stored when it is first made
 
 # By `_finite`, which says what overflowed; NumPy's own warnings would come once per thread.
 OVERFLOW_IS_CHECKED_LATER = np.errstate(over="ignore", invalid="ignore")
@@ -146,7 +147,13 @@ class CPUKernelMatrix:
         for _, points in self._tiles:
             _warm_up(self.kernel, points)
         room = self.cache_bytes - self.points.n_bytes
-        self._cache = RowCache(self.n, self.n, self.dtype, room)
+        self._cache = RowCache(self.n, self.n, self.dtype, room, self._is_costly())
+
+    def _is_costly(self):
+        if self.kernel.takes != "features":
+            return False
+        rows = self.points.numbers if self.points.is_thin else self.points.X
+        return arrays.n_stored(rows) >= COSTLY * self.n
 
 
 class CPUEngine:

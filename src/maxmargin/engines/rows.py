@@ -1,8 +1,8 @@
 """The cache of kernel rows.
 
 Memory that is touched for the first time costs more than computing most kernel values again, so a
-row is stored only when it is used for the second time; and a row that is still in use is never
-thrown out for another, because the rows of the free points are asked for in turn, over and over,
+row is stored only when it is used for the second time, unless it is costly (`at_once`); and a row
+that is still in use is never thrown out for another, because the rows of the free points are asked for in turn, over and over,
 and throwing out the oldest would lose each one just before its next use.
 """
 
@@ -15,7 +15,8 @@ ROUNDS_UNUSED = 3  # a row not asked for in this many rounds may give up its pla
 class RowCache:
     """Which row sits in which slot, and when it was last asked for."""
 
-    def __init__(self, n_rows, n_columns, dtype, n_bytes):
+    def __init__(self, n_rows, n_columns, dtype, n_bytes, at_once=False):
+        self._at_once = at_once
         n_slots = int(min(n_rows, max(0, n_bytes) // (n_columns * np.dtype(dtype).itemsize)))
         self.store = np.empty((n_slots, n_columns), dtype=dtype)
         self._slot_of = np.full(n_rows, NOT_STORED)
@@ -33,9 +34,9 @@ class RowCache:
         self._round += 1
         stored = self._slot_of[rows]
         fill = np.full(len(rows), NOT_STORED)
-        seen_before = self._last_round[rows] >= 0
+        is_worth_it = self._at_once | (self._last_round[rows] >= 0)
         self._last_round[rows] = self._round
-        wanted = np.flatnonzero((stored == NOT_STORED) & seen_before)
+        wanted = np.flatnonzero((stored == NOT_STORED) & is_worth_it)
         if len(wanted):
             slots = self._free_slots(len(wanted))
             chosen = wanted[: len(slots)]

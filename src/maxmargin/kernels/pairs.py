@@ -81,8 +81,9 @@ class Points:
         """The rows in the working precision."""
 
         def numbers():
-            rows = self.X.astype(self.dtype, copy=False)
-            return arrays.canonical_csr(rows) if self.is_thin else rows
+            if self.is_thin:
+                return arrays.sparse_rows(self.X, self.dtype)
+            return self.X.astype(self.dtype, copy=False)
 
         return self._form("numbers", numbers)
 

@@ -59,7 +59,7 @@ class Features:
     @property
     def mean_stored(self):
         """Values that are stored of a feature, on average."""
-        n_stored = self.matrix.nnz if arrays.is_sparse(self.matrix) else self.matrix.size
+        n_stored = arrays.n_stored(self.matrix)
         return n_stored / self.n_features
 
     def correlations(self, residual):

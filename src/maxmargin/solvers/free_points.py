@@ -47,8 +47,8 @@ def stride(block, rounding):
         pull = K[:, still] @ step
         rise, bend = float(slope[still] @ step), float(step @ pull[still])
         length, hit = _room(coef[still], lower[still], upper[still], step, rise / max(bend, 1e-300))
-        gain = length * rise - 0.5 * length**2 * bend
-        if not gain > max(rounding, LITTLE * gained):
+        gain = length * (rise - 0.5 * length * bend)
+        if not max(rounding, LITTLE * gained) < gain < np.inf:
             break
         gained += gain
         coef[still] += length * step

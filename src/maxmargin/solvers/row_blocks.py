@@ -24,7 +24,7 @@ class RowBlocks:
     def __init__(self, problem, pool):
         self.X, self.bias, self.pool = problem.X, problem.bias, pool
         self.parts = arrays.blocks(problem.n, ROW_BLOCK)
-        stored = problem.X.nnz if arrays.is_sparse(problem.X) else problem.X.size
+        stored = arrays.n_stored(problem.X)
         self._is_full = stored > FULL * problem.X.shape[0] * problem.X.shape[1]
 
     @property
