@@ -50,7 +50,7 @@ def weighted_gram(X, indices, indptr, weight, bias, gram):
 
 @compiled
 def rounded_losses(decisions, linear, epsilon, lower, upper, width, plain_from, slopes, bend):
-    """The sum of plain losses rounded off over a width; fills their slopes and their bends.
+    """Fills in the slopes and bends of plain losses rounded off over a width; the plain sum.
 
     A point may lose on either side of its tube, as far as its box says so. At a distance of
     `plain_from` from the kink slopes are those of the plain loss, which does not bend.
@@ -61,8 +61,8 @@ def rounded_losses(decisions, linear, epsilon, lower, upper, width, plain_from, 
         above, below = residual - epsilon[i], -residual - epsilon[i]
         rise = np.sqrt(above * above + 4.0 * width * width)
         fall = np.sqrt(below * below + 4.0 * width * width)
+        total += upper[i] * max(above, 0.0) - lower[i] * max(below, 0.0)
         up, down = 0.5 * upper[i], -0.5 * lower[i]
-        total += up * (above + rise) + down * (below + fall)
         part_above = above / rise if rise < plain_from else np.sign(above)
         part_below = below / fall if fall < plain_from else np.sign(below)
         slopes[i] = up * (1.0 + part_above) - down * (1.0 + part_below)

@@ -2,8 +2,9 @@
 
 Memory that is touched for the first time costs more than computing most kernel values again, so a
 row is stored only when it is used for the second time, unless it is costly (`at_once`); and a row
-that is still in use is never thrown out for another, because the rows of the free points are asked for in turn, over and over,
-and throwing out the oldest would lose each one just before its next use.
+that is still in use is never thrown out for another, because the rows of the free points are asked
+for in turn, over and over, and throwing out the oldest would lose each one just before its next
+use.
 """
 
 import numpy as np

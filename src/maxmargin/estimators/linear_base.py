@@ -59,7 +59,8 @@ class LinearModel(BaseEstimator):
         """Keep `classes_`; +-1 for the second of two classes, or for each of more, and the cost of
         each row: its weight times that of its class."""
         check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
+        labels = np.searchsorted(self.classes_, y)  # np.unique would sort all of y for them
         if len(self.classes_) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data "

@@ -38,6 +38,14 @@ class LinearProblem:
     def is_squared(self):
         return bool(np.all(self.damping > 0))
 
+    def part(self, rows):
+        """The problem of some of the points, which stand for all of them."""
+        more = self.n / len(rows)
+        return LinearProblem(
+            self.X[rows], self.bias, self.linear[rows], self.epsilon[rows],
+            more * self.lower[rows], more * self.upper[rows], self.damping[rows] / more,
+        )  # fmt: skip
+
     def weights_of(self, coef):
         """w = X'c, the weight of the constant feature last."""
         return np.append(np.asarray(self.X.T @ coef), self.bias * coef.sum())

@@ -35,14 +35,15 @@ class RowBlocks:
         result = np.empty(self.X.shape[0])
 
         def work(part):
-            result[part] = self.X[part] @ w[:-1] + self.bias * w[-1]
+            result[part] = arrays.stretch(self.X, part) @ w[:-1] + self.bias * w[-1]
 
         self.pool.map(work, self.parts)
         return result
 
     def transposed(self, values):
         def of_part(part):
-            return np.append(self.X[part].T @ values[part], self.bias * values[part].sum())
+            rows = arrays.stretch(self.X, part)
+            return np.append(rows.T @ values[part], self.bias * values[part].sum())
 
         return self._sum(of_part, self.parts, len(self.parts))
 
@@ -51,7 +52,7 @@ class RowBlocks:
             return self._sparse_gram(weight)
 
         def of_part(part):
-            root, rows = np.sqrt(weight[part]), self.X[part]
+            root, rows = np.sqrt(weight[part]), arrays.stretch(self.X, part)
             if np.count_nonzero(root) < MOSTLY * len(root):
                 counts = np.flatnonzero(root)
                 root, rows = root[counts], rows[counts]
@@ -68,7 +69,8 @@ class RowBlocks:
         from maxmargin.compiled.linear import weighted_gram
 
         def of_part(part):
-            rows, gram = self.X[part], np.zeros((self.X.shape[1] + 1, self.X.shape[1] + 1))
+            rows, size = arrays.stretch(self.X, part), self.X.shape[1] + 1
+            gram = np.zeros((size, size))
             weighted_gram(rows.data, rows.indices, rows.indptr, weight[part], self.bias, gram)
             return gram
 

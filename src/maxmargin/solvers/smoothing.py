@@ -7,8 +7,13 @@ Rounded off over a width h it has some everywhere:
     B/2 (u + r),    slope  a = B/2 (1 + u / r),    bend  2 B h^2 / r^3,      r = sqrt(u^2 + 4 h^2).
 
 The slopes lie inside the box 0 < a < B: they are a point of the dual. The rounded minimum is off by
-some h^2, so each Newton step of full length is followed by halving h. What lets the steps have full
-length is that the bend fades with the distance from the kink and does not end.
+some h^2, so each Newton step of about full length is followed by halving h, and so is one that had
+little to gain. What lets the steps have full length is that the bend fades with the distance from
+the kink and does not end.
+
+Where there are very many points, a part of them knows as well as all where the rounded minimum is,
+as long as it is rounded over more than what the choice of the part makes of a decision. So the path
+begins on a part.
 
 A step dw also says what the slopes will be: a + bend du. As long as none leaves the box these give
 X'c = w + dw exactly; cut to the box they are the dual point that certifies the step.
@@ -18,17 +23,24 @@ import numpy as np
 
 from maxmargin.engines.threads import workers
 from maxmargin.solvers.base import LinearSolver
-from maxmargin.solvers.newton import line_search, solve_positive
+from maxmargin.solvers.newton import solve_positive
 from maxmargin.solvers.row_blocks import RowBlocks
 
 LARGEST = 500  # features: the products cost their square
 FEWEST_POINTS, PER_FEATURE = 2000, 4  # below, coordinate descent is as fast
-SHRINK = 0.5  # the width, after a step of full length
+SHRINK = 0.5  # the width, after a step of more than half length,
+NEGLIGIBLE = 0.02  # of the gap: or when no more than this is left to gain with it
+LOST = 0.05  # of a step: when no more can be taken, the width was too small
+FLAT = 0.1  # of the slope at the beginning of a step: what may be left at its end
+MOST_LENGTHS = 20  # to try
 WELL_WITHIN = 0.1  # of tol: where to stop
 FADED = 1e-5  # of the largest bend: rows with less are spared
 ENOUGH = 10  # rows for each feature, if they are
 SETTLED = 50.0  # widths: the distance at which a point is not near a kink
 MOST_STEPS = 200
+PART = 8  # one of this many points is in the part on which the path begins,
+LARGE = 200  # if it has this many points for each feature
+BLUR = 2.0  # widths: how much the decisions of a part's minimum may be off
 ROUNDING = 1e-14  # of the first width: below, it is no width
 
 
@@ -44,7 +56,7 @@ class Smoothing(LinearSolver):
     def solve(self, problem, budget):
         """Returns w, the dual point, the steps made and why it stopped."""
         with workers(self.n_threads) as pool:
-            path = _Path(problem, pool)
+            path = _begun(problem, pool, budget)
             stopped = self.follow(path, budget)
         if stopped == "stalled" and self.certify(problem, path.w, path.coef).optimal:
             stopped = "converged"
@@ -64,6 +76,21 @@ class Smoothing(LinearSolver):
         return "max_iter"
 
 
+def _begun(problem, pool, budget):
+    """The path from where it has come to on a part of the points, if there are very many."""
+    path, size = _Path(problem, pool), problem.n // PART
+    if size < LARGE * len(path.w):
+        return path
+    rows = np.sort(np.random.default_rng(0).choice(problem.n, size, replace=False))
+    on_part = _Path(problem.part(rows), pool)
+    blur = BLUR * np.sqrt(len(path.w) / size)
+    while on_part.width > blur * on_part.first_width and on_part.step():
+        if budget.out_of_time() or on_part.n_iter > MOST_STEPS:
+            return path
+    path.move_to(on_part.w, on_part.width)
+    return path
+
+
 class _Path:
     """Where the method stands: w, its decisions, the width, and the dual point that goes with w."""
 
@@ -78,10 +105,14 @@ class _Path:
         self.width = self.first_width
         self.slopes, self.bend = np.empty(problem.n), np.empty(problem.n)
         self.plain_from = np.inf
+        self.primal = self.gap = np.inf
         self.n_iter = 0
 
-    def rounded(self, decisions):
-        """The rounded loss; its slopes and bends are left behind."""
+    def move_to(self, w, width):
+        self.w, self.decisions, self.width = w, self.rows.times(w), width
+
+    def round_off(self, decisions):
+        """Slopes and bends of the rounded losses; returns the plain loss."""
         from maxmargin.compiled.linear import rounded_losses
 
         p, losses = self.problem, np.empty(len(self.rows.parts))
@@ -98,7 +129,7 @@ class _Path:
 
     def direction(self):
         """The Newton step, the change of the decisions and the slope along it; c is kept."""
-        self.rounded(self.decisions)
+        self.round_off(self.decisions)
         faded = self.bend < FADED * self.bend.max()
         if self.problem.n - np.count_nonzero(faded) > ENOUGH * len(self.w):
             self.bend[faded] = 0.0
@@ -114,20 +145,29 @@ class _Path:
 
     def step(self):
         """One Newton step; False when there is no width left to shrink."""
-        w, decisions = self.w, self.decisions
         step, change, slope = self.direction()
 
-        def objective(length):
-            v = w + length * step
-            return float(0.5 * v @ v) + self.rounded(decisions + length * change)
+        def slope_at(length):
+            self.try_out(length, step, change)
+            return float(self.tried[0] @ step - self.slopes @ change)
 
-        length = line_search(objective, slope)
+        length = _lowest(slope_at, slope)
+        self.accept()
         self.n_iter += 1
-        if length is not None:
-            self.w, self.decisions = w + length * step, decisions + length * change
-        if length in (1.0, None):  # None: this width has nothing left to give
+        if length < LOST:
+            self.width = min(self.width / SHRINK, self.first_width)
+        elif length > 0.5 or -slope <= NEGLIGIBLE * max(self.gap, ROUNDING * self.primal):
             self.width *= SHRINK
         return self.width > ROUNDING * self.first_width
+
+    def try_out(self, length, step, change):
+        w, decisions = self.w + length * step, self.decisions + length * change
+        self.tried = w, decisions, float(0.5 * w @ w) + self.round_off(decisions)
+
+    def accept(self):
+        """What was tried last; the gap is taken as if X'c were w, which saves computing it."""
+        self.w, self.decisions, self.primal = self.tried
+        self.gap = self.primal - self.problem.dual(self.coef, self.w)
 
     def settle(self, tol):
         """One more step with plain slopes far from the kink, so that points there are exactly at a
@@ -135,16 +175,34 @@ class _Path:
         before = self.w, self.decisions, self.coef
         self.plain_from = SETTLED * self.width
         step, change, _ = self.direction()
-        self.w, self.decisions = self.w + step, self.decisions + change
+        self.try_out(1.0, step, change)
+        self.accept()
         if not self.is_within(tol):
             self.w, self.decisions, self.coef = before
 
     def is_within(self, tol):
         """Whether the relative gap is; X'c is computed only when w in its place says so."""
-        primal = float(0.5 * self.w @ self.w) + self.problem.loss_of(self.decisions)
+        small = tol * max(abs(self.primal), 1e-300)
+        if self.gap > small:
+            return False
+        return self.primal - self.problem.dual(self.coef, self.rows.transposed(self.coef)) <= small
 
-        def gap(dual_w):
-            return primal - self.problem.dual(self.coef, dual_w)
 
-        small = tol * max(abs(primal), 1e-300)
-        return gap(self.w) <= small and gap(self.rows.transposed(self.coef)) <= small
+def _lowest(slope_at, slope):
+    """How much of a step to take, at most all of it: to where the slope along it is all but gone.
+
+    Along a line the slope of a convex function rises; to ask for it costs little beside the step.
+    """
+    low, high = (0.0, slope), None
+    length = 1.0
+    for _ in range(MOST_LENGTHS):
+        found = slope_at(length)
+        if abs(found) <= FLAT * abs(slope) or (high is None and found <= 0):
+            break
+        if found > 0:
+            high = length, found
+        else:
+            low = length, found
+        share = low[1] / (low[1] - high[1])  # where the line through both is zero
+        length = low[0] + min(max(share, 0.1), 0.9) * (high[0] - low[0])
+    return length
