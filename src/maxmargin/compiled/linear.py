@@ -6,6 +6,7 @@ function is compiled, so each row is read where it lies and there is one loop fo
 
 import numpy as np
 
+from maxmargin.compiled.dots import add_lines
 from maxmargin.compiled.numba_setup import compiled
 
 
@@ -200,10 +201,8 @@ def descend_together(
             curvature = 1e-300
         for m in range(n_machines):
             decision[m] = bias * W[last, m]
-        for k in range(indptr[i], indptr[i + 1]):
-            value, line = X[k], W[indices[k]]
-            for m in range(n_machines):
-                decision[m] += value * line[m]
+        stored = slice(indptr[i], indptr[i + 1])
+        add_lines(decision, W, indices[stored], X[stored], indptr[i + 1] - indptr[i])
         moves = False
         for m in range(n_machines):
             c = coef[i, m]

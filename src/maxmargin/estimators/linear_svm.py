@@ -119,13 +119,10 @@ class LinearSVM(LinearModel):
         seed = seed_of(self.random_state)
         solver = solver_named("one_vs_rest")(self.tol, self.max_iter, seed)
         found = solver.solve(problems, Budget(self.max_iter))
-        proofs = [
-            solver.certify(p, w, coef) for p, (w, coef, *_) in zip(problems, found, strict=True)
-        ]
-        weights = np.array([w for w, *_ in found])
+        weights, _, proofs, n_iters, reasons = zip(*found, strict=True)
         # Whoever sets a limit and was already there has nothing to be warned of.
-        stopped = "converged" if all(proof.optimal for proof in proofs) else found[0][3]
-        return weights, found[0][2], proofs, {stopped}
+        done = all(proof.optimal for proof in proofs)
+        return np.array(weights), n_iters[0], list(proofs), {"converged"} if done else set(reasons)
 
     def _solver(self, problem):
         """Newton for squared losses of not too many features, also with a rounded kink for plain

@@ -2,12 +2,15 @@
 
 One machine per class against the rest has the same rows, only other signs. A row that is read once
 serves all of them: its decision values are one line of weights per stored value, and so are its
-steps. That costs a few times as much as one class, not as many times as there are classes.
+steps. That costs a few times as much as one class, not as many times as there are classes. Threads
+share the classes out; none depends on another, so neither does any result on the threads.
 """
 
 import numpy as np
 
+from maxmargin import arrays
 from maxmargin.compiled.linear import descend_together
+from maxmargin.engines.threads import workers
 from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.dual_descent import storage
 from maxmargin.solvers.interrupts import slices
@@ -24,41 +27,65 @@ class OneVsRestDescent(LinearSolver):
         self.random = np.random.default_rng(seed)
 
     def solve(self, problems, budget):
-        """For each problem: w, the dual point, the passes made and why it stopped."""
-        first = problems[0]
-        linear, lower, upper = (
+        """For each problem: w, the dual point, its certificate, the passes and why they ended."""
+        with workers(self.n_threads) as pool:
+            size = -(-len(problems) // pool.n_threads)
+            groups = [_Group(problems[part]) for part in arrays.blocks(len(problems), size)]
+            n_iter, stopped = self.descend(groups, pool, budget)
+            found = [None] * len(problems)
+
+            def finish(k):
+                coef = np.ascontiguousarray(groups[k // size].coef[:, k % size])
+                w = problems[k].weights_of(coef)
+                found[k] = w, coef, self.certify(problems[k], w, coef), n_iter, stopped
+
+            pool.map(finish, range(len(problems)))
+        return found
+
+    def descend(self, groups, pool, budget):
+        """Passes until the worst gap is small; how many, and why they ended."""
+        first = groups[0].problems[0]
+        work = 2 * first.X.nnz * len(groups[0].problems)
+        for n_iter in range(1, self.max_iter + 1):
+            for order in slices(self.random.permutation(first.n), work):
+                pool.map(lambda group, order=order: group.descend(order), groups)
+            if n_iter >= FIRST_LOOK and (n_iter - FIRST_LOOK) % EVERY == 0:
+                pool.map(_Group.look, groups)
+                if max(group.gap for group in groups) <= BEYOND_TOL * self.tol:
+                    return n_iter, "converged"
+            if budget.out_of_time():
+                return n_iter, "max_time"
+        return self.max_iter, "max_iter"
+
+
+class _Group:
+    """Some of the machines, a column for each."""
+
+    def __init__(self, problems):
+        self.problems = problems
+        self.data, self.lengths = storage(problems[0].X), problems[0].squared_lengths()
+        self.linear, self.lower, self.upper = (
             np.column_stack([getattr(problem, name) for problem in problems])
             for name in ("linear", "lower", "upper")
         )
-        coef = np.zeros_like(linear)
-        W = np.zeros((first.X.shape[1] + 1, len(problems)))
-        data, lengths = storage(first.X), first.squared_lengths()
-        n_iter, stopped = 0, "max_iter"
-        work = 2 * first.X.nnz * len(problems)
-        while n_iter < self.max_iter:
-            for order in slices(self.random.permutation(first.n), work):
-                descend_together(
-                    *data, first.bias, linear, first.epsilon, lower, upper, first.damping, lengths,
-                    order, coef, W,
-                )  # fmt: skip
-            n_iter += 1
-            looks = n_iter >= FIRST_LOOK and (n_iter - FIRST_LOOK) % EVERY == 0
-            if looks and self.worst_gap(problems, coef, W) <= BEYOND_TOL * self.tol:
-                stopped = "converged"
-                break
-            if budget.out_of_time():
-                stopped = "max_time"
-                break
-        columns = [np.ascontiguousarray(column) for column in coef.T]
-        return [
-            (p.weights_of(c), c, n_iter, stopped) for p, c in zip(problems, columns, strict=True)
-        ]
+        self.coef = np.zeros_like(self.linear)
+        self.W = np.zeros((problems[0].X.shape[1] + 1, len(problems)))
+        self.gap = np.inf
 
-    def worst_gap(self, problems, coef, W):
-        decisions = np.asarray(problems[0].X @ W[:-1]) + problems[0].bias * W[-1]
+    def descend(self, order):
+        first = self.problems[0]
+        descend_together(
+            *self.data, first.bias, self.linear, first.epsilon, self.lower, self.upper,
+            first.damping, self.lengths, order, self.coef, self.W,
+        )  # fmt: skip
+
+    def look(self):
+        """The worst relative gap."""
+        first, W = self.problems[0], self.W
+        decisions = np.asarray(first.X @ W[:-1]) + first.bias * W[-1]
         gaps = []
-        for k, problem in enumerate(problems):
+        for k, problem in enumerate(self.problems):
             primal = 0.5 * float(W[:, k] @ W[:, k]) + problem.loss_of(decisions[:, k])
-            dual = problem.dual(coef[:, k], W[:, k])
+            dual = problem.dual(self.coef[:, k], W[:, k])
             gaps.append((primal - dual) / max(abs(primal), abs(dual), 1e-300))
-        return max(gaps)
+        self.gap = max(gaps)
