@@ -41,18 +41,6 @@ def take(X, rows):
     return [X[i] for i in rows]
 
 
-def stretch(X, part):
-    """The rows of a slice, without a copy: SciPy makes one."""
-    if not is_sparse(X):
-        return X[part]
-    ends = X.indptr[part.start : part.stop + 1]
-    stored = slice(ends[0], ends[-1])
-    shape = (len(ends) - 1, X.shape[1])
-    rows = sparse.csr_array(shape, dtype=X.dtype)
-    rows.data, rows.indices, rows.indptr = X.data[stored], X.indices[stored], ends - ends[0]
-    return rows
-
-
 def check_indices(X, name="X"):
     """Refuse a sparse matrix whose indices would make compiled code read outside its arrays.
 

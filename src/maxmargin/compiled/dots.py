@@ -7,7 +7,7 @@ arithmetic is that of the values there are, done with vector instructions.
 
 import numpy as np
 
-from maxmargin.compiled.numba_setup import compiled
+from maxmargin.compiled.numba_setup import compiled, unsigned
 
 TABLE_BYTES = 1 << 20  # of the table: a core's second cache
 NARROWEST, WIDEST = 32, 1024  # rows of B at a time
@@ -15,18 +15,18 @@ NARROWEST, WIDEST = 32, 1024  # rows of B at a time
 
 @compiled
 def add_lines(line, table, features, values, count):
-    """line += sum_k values[k] * table[features[k]], four lines at a time."""
+    """line += sum_k values[k] * table[unsigned(features[k])], four lines at a time."""
     width = len(line)
     k = 0
     while k + 4 <= count:
-        a, b = table[features[k]], table[features[k + 1]]
-        c, d = table[features[k + 2]], table[features[k + 3]]
+        a, b = table[unsigned(features[k])], table[unsigned(features[k + 1])]
+        c, d = table[unsigned(features[k + 2])], table[unsigned(features[k + 3])]
         va, vb, vc, vd = values[k], values[k + 1], values[k + 2], values[k + 3]
         for j in range(width):
             line[j] += va * a[j] + vb * b[j] + vc * c[j] + vd * d[j]
         k += 4
     while k < count:
-        a = table[features[k]]
+        a = table[unsigned(features[k])]
         va = values[k]
         for j in range(width):
             line[j] += va * a[j]

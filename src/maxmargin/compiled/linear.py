@@ -7,7 +7,7 @@ function is compiled, so each row is read where it lies and there is one loop fo
 import numpy as np
 
 from maxmargin.compiled.dots import add_lines
-from maxmargin.compiled.numba_setup import compiled
+from maxmargin.compiled.numba_setup import compiled, unsigned
 
 
 @compiled
@@ -18,8 +18,9 @@ def row_dot(X, indices, indptr, i, w):
         for k in range(len(row)):
             total += row[k] * w[k]
     else:
-        for k in range(indptr[i], indptr[i + 1]):
-            total += X[k] * w[indices[k]]
+        values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        for k in range(len(values)):
+            total += values[k] * w[unsigned(columns[k])]
     return total
 
 
@@ -30,8 +31,23 @@ def add_row(X, indices, indptr, i, factor, w):
         for k in range(len(row)):
             w[k] += factor * row[k]
     else:
-        for k in range(indptr[i], indptr[i + 1]):
-            w[indices[k]] += factor * X[k]
+        values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        for k in range(len(values)):
+            w[unsigned(columns[k])] += factor * values[k]
+
+
+@compiled
+def dot_rows(X, indices, indptr, w, out):
+    """out = X w."""
+    for i in range(len(out)):
+        out[i] = row_dot(X, indices, indptr, i, w)
+
+
+@compiled
+def sum_rows(X, indices, indptr, values, w):
+    """w += X' values."""
+    for i in range(len(values)):
+        add_row(X, indices, indptr, i, values[i], w)
 
 
 @compiled
@@ -41,11 +57,12 @@ def weighted_gram(X, indices, indptr, weight, bias, gram):
     for i in range(len(weight)):
         if weight[i] == 0.0:
             continue
-        for k in range(indptr[i], indptr[i + 1]):
-            value, line = weight[i] * X[k], gram[indices[k]]
-            for m in range(indptr[i], k + 1):  # columns are sorted
-                line[indices[m]] += value * X[m]
-            gram[last, indices[k]] += bias * value
+        values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        for k in range(len(values)):
+            value, line = weight[i] * values[k], gram[unsigned(columns[k])]
+            for m in range(k + 1):  # columns are sorted
+                line[unsigned(columns[m])] += value * values[m]
+            gram[last, unsigned(columns[k])] += bias * value
         gram[last, last] += weight[i] * bias * bias
 
 
@@ -201,8 +218,8 @@ def descend_together(
             curvature = 1e-300
         for m in range(n_machines):
             decision[m] = bias * W[last, m]
-        stored = slice(indptr[i], indptr[i + 1])
-        add_lines(decision, W, indices[stored], X[stored], indptr[i + 1] - indptr[i])
+        values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        add_lines(decision, W, columns, values, len(values))
         moves = False
         for m in range(n_machines):
             c = coef[i, m]
@@ -212,8 +229,8 @@ def descend_together(
             coef[i, m] = best
             moves = moves or step[m] != 0.0
         if moves:
-            for k in range(indptr[i], indptr[i + 1]):
-                value, line = X[k], W[indices[k]]
+            for k in range(len(values)):
+                value, line = values[k], W[unsigned(columns[k])]
                 for m in range(n_machines):
                     line[m] += value * step[m]
             for m in range(n_machines):

@@ -34,6 +34,12 @@ def compiled(function):
         return numba.njit(**options)(function)
 
 
+@compiled
+def unsigned(index):
+    """The same index; of a signed one Numba would ask each time whether it counts from the end."""
+    return np.uint64(index)
+
+
 @functools.cache
 def _warn_of_no_cache():
     logger.warning(

@@ -35,24 +35,45 @@ class RowBlocks:
         result = np.empty(self.X.shape[0])
 
         def work(part):
-            result[part] = arrays.stretch(self.X, part) @ w[:-1] + self.bias * w[-1]
+            self._times(part, w[:-1], result[part])
+            result[part] += self.bias * w[-1]
 
         self.pool.map(work, self.parts)
         return result
 
+    def _times(self, part, w, out):
+        if arrays.is_sparse(self.X):
+            from maxmargin.compiled.linear import dot_rows
+
+            dot_rows(*self._stored(part), w, out)
+        else:
+            np.dot(self.X[part], w, out=out)
+
     def transposed(self, values):
         def of_part(part):
-            rows = arrays.stretch(self.X, part)
-            return np.append(rows.T @ values[part], self.bias * values[part].sum())
+            return np.append(self._transposed(part, values[part]), self.bias * values[part].sum())
 
         return self._sum(of_part, self.parts, len(self.parts))
+
+    def _transposed(self, part, values):
+        if not arrays.is_sparse(self.X):
+            return self.X[part].T @ values
+        from maxmargin.compiled.linear import sum_rows
+
+        total = np.zeros(self.X.shape[1])
+        sum_rows(*self._stored(part), values, total)
+        return total
+
+    def _stored(self, part):
+        """Sparse rows as compiled loops take them; SciPy would copy them."""
+        return self.X.data, self.X.indices, self.X.indptr[part.start : part.stop + 1]
 
     def gram(self, weight):
         if arrays.is_sparse(self.X) and not self._is_full:
             return self._sparse_gram(weight)
 
         def of_part(part):
-            root, rows = np.sqrt(weight[part]), arrays.stretch(self.X, part)
+            root, rows = np.sqrt(weight[part]), self.X[part]
             if np.count_nonzero(root) < MOSTLY * len(root):
                 counts = np.flatnonzero(root)
                 root, rows = root[counts], rows[counts]
@@ -69,11 +90,11 @@ class RowBlocks:
         from maxmargin.compiled.linear import weighted_gram
 
         def of_part(part):
-            rows, size = arrays.stretch(self.X, part), self.X.shape[1] + 1
             gram = np.zeros((size, size))
-            weighted_gram(rows.data, rows.indices, rows.indptr, weight[part], self.bias, gram)
+            weighted_gram(*self._stored(part), weight[part], self.bias, gram)
             return gram
 
+        size = self.X.shape[1] + 1
         n_pairs = float(np.sum(np.diff(self.X.indptr).astype(np.float64) ** 2)) / 2
         n_parts = max(SPARSE_PARTS, int(n_pairs / SPARSE_WORK))
         parts = arrays.blocks(len(weight), len(weight) // n_parts + 1)
