@@ -89,7 +89,7 @@ class CPUKernelMatrix:
         if self._whole is not None and np.array_equal(rows, self._whole[0]):
             return self._whole[1]
         block = self._block(rows)
-        if len(rows) == self.n and 4 * block.nbytes <= self.cache_bytes:
+        if len(rows) == self.n and 2 * block.nbytes <= self.cache_bytes:
             self._whole = rows.copy(), block
         return block
 

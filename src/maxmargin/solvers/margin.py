@@ -16,7 +16,8 @@ from maxmargin.problems.reductions import hard_margin, margin_of, model_of_hulls
 # The margin, relative to the size of the data in feature space, below which float64 cannot tell
 # a separator from none.
 NARROWEST = 1e-6
-NU_ROUNDS = 3  # where nu is so small that the reduced hulls meet, rho is noise: do not chase it
+NU_LEAST = 0.01  # of a nu-SVC's tolerance; where the reduced hulls meet rho is noise: stop there
+AT_ONCE = 0.01  # of a tolerance, to the next: before the end, rho is larger than it will be
 
 
 def solve_nu(solver, problem, engine, budget, start=None):
@@ -27,7 +28,7 @@ def solve_nu(solver, problem, engine, budget, start=None):
     unit = float(np.max(problem.upper - problem.lower))
     size = _size(problem)
     tol = solver.tol * unit * min(1.0, size)  # rho is at most the size of the data
-    solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, NU_ROUNDS)
+    solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, NU_LEAST * tol)
     return rescaled(solution, 1.0 / unit)
 
 
@@ -42,7 +43,7 @@ def solve_hard_margin(solver, problem, engine, budget, start=None):
     hulls = hard_margin(problem.kernel, problem.X, problem.linear)
     size = _size(problem)
     tol = solver.tol * size
-    solution = _solve_to_margin(solver, hulls, engine, budget, None, tol, size, np.inf)
+    solution = _solve_to_margin(solver, hulls, engine, budget, None, tol, size, 0.0)
     finished = solution.stopped in ("converged", "stalled")
     if finished and margin_of(solution) <= _narrowest(size):
         raise NotSeparableError(
@@ -52,23 +53,22 @@ def solve_hard_margin(solver, problem, engine, budget, start=None):
     return replace(model_of_hulls(solution), scale=1.0)  # a solution of the C-SVC itself
 
 
-def _solve_to_margin(solver, problem, engine, budget, start, tol, size, rounds):
+def _solve_to_margin(solver, problem, engine, budget, start, tol, size, least):
     """Find the nearest points of two (reduced) hulls to tol in units of their margin.
 
-    Only what is found in the end need be verified.
+    No tolerance is below `least`. Only what is found in the end need be verified.
     """
-    n_iter, verified = 0, False
+    n_iter, verified, expansion = 0, False, None
     while True:
         within = replace(budget, max_iter=budget.max_iter - n_iter)
         fitting = solver.with_tol(tol) if verified else solver.roughly(tol)
-        solution = fitting.solve(problem, engine, within, start)
+        solution = fitting.solve(problem, engine, within, start, expansion)
         n_iter += solution.n_iter
-        rho, start = margin_of(solution), solution.coef
+        rho, start, expansion = margin_of(solution), solution.coef, solution.expansion
         if solution.stopped != "converged":
             return replace(solution, n_iter=n_iter)
-        rounds -= not verified
-        if rho > _narrowest(size) and tol > solver.tol * rho and rounds > 0:
-            tol = 0.1 * tol
+        if rho > _narrowest(size) and tol > solver.tol * rho and tol > least:
+            tol = max(0.9 * solver.tol * rho, AT_ONCE * tol, least)
         elif verified or solution.recomputed:
             return replace(solution, n_iter=n_iter)
         else:

@@ -105,7 +105,7 @@ class SMO(Solver):
         """
         tight = problem.n <= TIGHT and 8 * problem.n**2 <= self.cache_bytes
         if tight:
-            expansion = np.zeros(problem.n)  # computed when the matrix is there
+            expansion = None  # computed when the matrix is there, and exactly
         elif start is None and problem.n > WHOLE:  # a block that holds all twins needs no help
             start = start_with_twins(problem)
             expansion = None if start is None else np.zeros(problem.n)
@@ -133,7 +133,13 @@ class _Run:
         self.violation = np.inf
         self.seconds_per_entry = 0.0
         self.strides = True
-        self.set_state(problem.start if start is None else start, expansion)
+        start = problem.start if start is None else start
+        is_zero = not np.any(start)
+        # Where one block holds all points, its matrix will tell the gradient.
+        self.is_known = is_zero or expansion is not None or not self.fits_one_block()
+        if is_zero or not self.is_known:
+            expansion = np.zeros(problem.n)
+        self.set_state(start, expansion)
         if budget.trace is not None:
             budget.trace.begin(budget.problem, self.state.coef)
 
@@ -151,6 +157,8 @@ class _Run:
         self.objective = problem.objective(coef, problem.linear - gradient)
 
     def solution(self, stopped):
+        if not self.is_known:  # interrupted before its first look
+            self.set_state(self.state.coef)
         problem, state = self.problem, self.state
         return Solution(
             coef=state.coef,
@@ -172,9 +180,7 @@ class _Run:
                 problem.kernel, problem.X, np.float64, self.cache_bytes
             )
             block = _Block(problem, self.state, matrix, order)
-        if np.any(block.coef):
-            block.refresh(problem)
-            self.objective = block.objective(problem)
+        self.look_at(block)
         try:
             stopped = self.refine(block, self.tol, self.budget.max_iter)
             if stopped == "converged" and self.tight:
@@ -192,6 +198,13 @@ class _Run:
             self.state = self.state.after_whole(block)
             self.note(self.state)
         return stopped
+
+    def look_at(self, block):
+        """A block that holds all points tells the gradient at a start where it is not known."""
+        if not self.is_known:
+            block.refresh(self.problem)
+            self.objective = block.objective(self.problem)
+            self.state, self.is_known = self.state.after_whole(block), True
 
     def refine(self, block, stop, max_iter):
         """Solve the block; then compute its gradient anew, and go on if that shows a violation.
@@ -315,6 +328,13 @@ class _Run:
         room = row_bytes(self.cache_bytes)
         matrix = self.engine.kernel_matrix(self.problem.kernel, self.problem.X, dtype, room)
         chosen, block = np.empty(0, dtype=np.int64), None
+        if not self.is_known and self.fits_one_block(dtype):
+            with self.budget.clock("block"):
+                everything = np.argsort(self.problem.groups, kind="stable")
+                self.look_at(_Block(self.problem, self.state, matrix, everything))
+        elif not self.is_known:
+            self.set_state(self.state.coef)
+            self.is_known = True
         largest = 0.0
         idle = 0
         while True:
@@ -369,14 +389,19 @@ class _Run:
             bottoms = np.array([fall[member].min(initial=FREE) for member in members])
         return float(np.max(tops - bottoms)), tops, bottoms
 
+    def affordable(self, dtype):
+        return np.sqrt(BLOCK_SHARE * self.cache_bytes / np.dtype(dtype).itemsize)
+
+    def fits_one_block(self, dtype=np.float32):
+        return self.problem.n <= min(WHOLE, self.affordable(dtype))
+
     def block_size(self, dtype):
         """Room for all free points and some more: when they do not fit, progress is very slow."""
-        affordable = np.sqrt(BLOCK_SHARE * self.cache_bytes / np.dtype(dtype).itemsize)
-        if self.problem.n <= min(WHOLE, affordable):
+        if self.fits_one_block(dtype):
             return self.problem.n
         wanted = 1.25 * np.count_nonzero(self.state.is_free())
         size = 2 ** int(np.ceil(np.log2(max(wanted, SMALLEST_BLOCK))))
-        return int(min(size, LARGEST_BLOCK, max(affordable, 2), self.problem.n))
+        return int(min(size, LARGEST_BLOCK, max(self.affordable(dtype), 2), self.problem.n))
 
     def choose(self, last, tops, bottoms, size):
         """The next block: free points of the last one first, then those that violate most.
@@ -460,8 +485,9 @@ class _Block:
         coef = np.empty(problem.n)
         coef[self.order] = self.coef
         self.coef[:] = balanced(problem, coef)[self.order]
-        self.gradient[:] = problem.linear[self.order] - self.K @ self.coef
-        self.exact = True
+        expansion = self.K @ self.coef.astype(self.K.dtype)
+        self.gradient[:] = problem.linear[self.order] - expansion
+        self.exact = self.K.dtype == np.float64
         return self.run(0.0, 0)[1]
 
 
