@@ -3,7 +3,6 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
@@ -121,16 +120,26 @@ class Clock:
 
     def __init__(self):
         self.seconds = Counter()
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
 
-    @contextmanager
     def __call__(self, work):
-        began = perf_counter()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self.seconds[work] += perf_counter() - began
+        return _Timed(self, work)
+
+
+class _Timed:
+    """A context whose seconds are added to a clock; small machines enter many."""
+
+    __slots__ = ("began", "clock", "work")
+
+    def __init__(self, clock, work):
+        self.clock, self.work = clock, work
+
+    def __enter__(self):
+        self.began = perf_counter()
+
+    def __exit__(self, *exception):
+        with self.clock.lock:
+            self.clock.seconds[self.work] += perf_counter() - self.began
 
 
 @dataclass
@@ -211,10 +220,12 @@ def balanced(problem, coef):
     """
     sums = np.bincount(problem.groups, weights=coef, minlength=problem.n_groups)
     coef = coef.copy()
-    for group, missing in enumerate(problem.totals - sums):
+    for group in np.flatnonzero(problem.totals != sums):
+        missing = problem.totals[group] - sums[group]
         room = np.minimum(coef - problem.lower, problem.upper - coef)
         room = np.minimum(room, np.abs(coef))  # zero stays zero
-        room[problem.groups != group] = 0.0
+        if problem.n_groups > 1:
+            room[problem.groups != group] = 0.0
         widest = int(np.argmax(room))
         if 0 < abs(missing) < 0.5 * room[widest]:
             coef[widest] += missing
@@ -227,18 +238,20 @@ def biases(problem, gradient, up, low):
     All free points agree on it at the optimum, so it is their mean, which is stable; without a
     free point it is the middle of the interval that the others leave open.
     """
+    if problem.n_groups == 1:
+        return np.array([_bias(gradient, up, low)])
+    members = (problem.groups == group for group in range(problem.n_groups))
+    return np.array([_bias(gradient[own], up[own], low[own]) for own in members])
+
+
+def _bias(gradient, up, low):
     open_above, open_below = np.abs(up) < 1e100, np.abs(low) < 1e100
-    result = np.zeros(problem.n_groups)
-    for group in range(problem.n_groups):
-        member = problem.groups == group
-        free = member & open_above & open_below & (up == low)
-        if np.any(free):
-            result[group] = np.mean(gradient[free] + up[free])
-            continue
-        ends = []
-        if np.any(member & open_above):
-            ends.append(np.max((gradient + up)[member & open_above]))
-        if np.any(member & open_below):
-            ends.append(np.min((gradient + low)[member & open_below]))
-        result[group] = np.mean(ends) if ends else 0.0
-    return result
+    free = open_above & (up == low)  # both ways at the same price
+    if np.any(free):
+        return np.mean(gradient[free] + up[free])
+    ends = []
+    if np.any(open_above):
+        ends.append(np.max((gradient + up)[open_above]))
+    if np.any(open_below):
+        ends.append(np.min((gradient + low)[open_below]))
+    return np.mean(ends) if ends else 0.0
