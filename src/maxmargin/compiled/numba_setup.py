@@ -34,18 +34,18 @@ def compiled(function):
         return numba.njit(**options)(function)
 
 
-@compiled
-def unsigned(index):
-    """The same index; of a signed one Numba would ask each time whether it counts from the end."""
-    return np.uint64(index)
-
-
 @functools.cache
 def _warn_of_no_cache():
     logger.warning(
         "maxmargin finds no folder to keep compiled code in, so every process compiles it again. "
         "Set NUMBA_CACHE_DIR to one that can be written to."
     )
+
+
+@compiled
+def unsigned(index):
+    """The same index; of a signed one Numba would ask each time whether it counts from the end."""
+    return np.uint64(index)
 
 
 def _vector_extremum(llvm_name):
