@@ -26,6 +26,12 @@ class Engine(Protocol):
     An engine is a context manager: threads or streams live from `__enter__` to `__exit__`.
     """
 
+    def share(self, X, parts, blocks):
+        """Take what lies within two parts of X from blocks that other machines use as well.
+
+        `parts` maps names to slices of rows; `blocks` is a `SharedBlocks` (engines/shared.py).
+        """
+
     def kernel_matrix(self, kernel, X, dtype, cache_bytes) -> KernelMatrix:
         """Bring the points in and get ready to evaluate rows."""
 

@@ -88,10 +88,35 @@ class CPUKernelMatrix:
         """K[rows, rows]; one that holds all points is kept for who asks for the same again."""
         if self._whole is not None and np.array_equal(rows, self._whole[0]):
             return self._whole[1]
-        block = self._block(rows)
+        block = self._from_shared(rows) if self._is_shared(rows) else self._block(rows)
         if len(rows) == self.n and 2 * block.nbytes <= self.cache_bytes:
             self._whole = rows.copy(), block
         return block
+
+    def _is_shared(self, rows):
+        shared = self._engine.shared
+        if shared is None or shared[0] is not self.points.X or self.dtype != np.float32:
+            return False
+        return len(rows) == self.n and len(rows) ** 2 > SMALL and np.all(np.diff(rows) == 1)
+
+    @OVERFLOW_IS_CHECKED_LATER
+    def _from_shared(self, rows):
+        """The whole matrix of two parts; only what lies between them is computed for sure."""
+        self._engine.keep_blas_to_one_thread()
+        X, parts, blocks = self._engine.shared
+
+        def within(part):
+            points = Points(arrays.take(X, part), self.dtype, may_be_thin=True)
+            return self.kernel.formula(TilePairs(points, points))
+
+        block = np.empty((self.n, self.n), dtype=self.dtype)
+        for name, part in parts.items():
+            block[part, part] = blocks.block(name, lambda part=part: within(part))
+        one, other = parts.values()
+        between = self.kernel.formula(TilePairs(self.points[one], self.points[other]))
+        block[one, other] = between
+        block[other, one] = between.T
+        return _finite(block, self.kernel)
 
     @OVERFLOW_IS_CHECKED_LATER
     def _block(self, rows):
@@ -165,6 +190,7 @@ class CPUEngine:
         self._workers = None
         self._matrix = None
         self._has_blas = False
+        self.shared = None
 
     def __enter__(self):
         return self
@@ -185,6 +211,10 @@ class CPUEngine:
         if self._workers is None:
             self._workers = self._open.enter_context(workers(self.n_threads))
         return self._workers
+
+    def share(self, X, parts, blocks):
+        """From now on, what lies within two parts of X = {name: slice} is taken from `blocks`."""
+        self.shared = (X, parts, blocks)
 
     def kernel_matrix(self, kernel, X, dtype, cache_bytes):
         """The same object, with its rows, for the machines that ask for the same matrix in turn."""

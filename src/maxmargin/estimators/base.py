@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin import arrays
 from maxmargin.engines import engine_named
+from maxmargin.engines.shared import SharedBlocks, bytes_within
 from maxmargin.engines.threads import workers
 from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError
 from maxmargin.estimators.callbacks import CallbackSupport, fit_told
@@ -38,6 +39,7 @@ from maxmargin.solvers.trace import LIMIT, Trace
 
 SMALLEST_BESIDE, LARGEST_BESIDE = 256, 8192  # points of machines that are solved side by side
 MOST_BESIDE = 4  # each has this part of the memory, however many threads there are
+MOST_SHARED = 0.25  # of the memory, for kernel blocks that they have in common
 DEFAULT_MAX_ITER = 10_000_000  # LIBSVM's: this, or 100 per point if that is more
 
 
@@ -47,7 +49,8 @@ class Machine:
 
     `rows` are the training rows it uses. `build` sets it up when its turn comes, so that only one
     problem's copy of the data exists at a time; `solve` solves it with a given solver, and `model`
-    leads from its solution to the model.
+    leads from its solution to the model. `parts` says which of its rows are those of a class, if
+    they are those of two.
     """
 
     rows: np.ndarray
@@ -55,6 +58,7 @@ class Machine:
     solve: Callable[..., Solution] = field(default=lambda solver, *rest: solver.solve(*rest))
     model: Callable[[Solution], Solution] = field(default=lambda solution: solution)
     pair: tuple[int, int] = (0, 1)
+    parts: dict[int, slice] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -240,13 +244,14 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         n = len(machines)
         shares = [None] * n
         outcomes = [None] * n
+        shared = None
 
         def solve(position, engine, n_beside):
             machine, share = machines[position], budget.share(position, n)
             shares[position] = share
             start = self._start(machine, targets) if self.warm_start else None
-            solver = self._new_solver(n_beside)
-            outcomes[position] = self._solve_one(machine, engine, share, start, solver)
+            solver = self._new_solver(n_beside, taken)
+            outcomes[position] = self._solve_one(machine, engine, share, start, solver, shared)
             if outcomes[position].solution.stopped == "interrupted" and None in outcomes:
                 raise KeyboardInterrupt  # the others have no solution: nothing to keep
 
@@ -259,7 +264,10 @@ class BaseSVM(CallbackSupport, BaseEstimator):
                     share.end_now()
                 raise
 
+        taken = 0
         if self._are_many_and_small(machines, budget):
+            taken = self._bytes_to_share(machines)
+            shared = SharedBlocks() if taken else None
             with workers(most=MOST_BESIDE) as pool:
                 pool.map(solve_beside_others, range(n))
         else:
@@ -281,8 +289,17 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         sizes = [len(machine.rows) for machine in machines]
         return min(sizes) >= SMALLEST_BESIDE and max(sizes) <= LARGEST_BESIDE
 
-    def _solve_one(self, machine, engine, budget, start, solver):
+    def _bytes_to_share(self, machines):
+        """The memory for what pairs of classes have in common; 0 if it is too much or nothing."""
+        if self._rows() != "features" or not all(machine.parts for machine in machines):
+            return 0
+        needed = bytes_within([machine.parts for machine in machines])
+        return needed if needed <= MOST_SHARED * self.cache_size * 2**20 else 0
+
+    def _solve_one(self, machine, engine, budget, start, solver, shared=None):
         problem = machine.build()
+        if shared is not None:
+            engine.share(problem.X, machine.parts, shared)
         if self.max_iter == -1:
             budget.max_iter = max(DEFAULT_MAX_ITER, 100 * problem.n)
         start = None if start is None else problem.start_from(start)
@@ -316,13 +333,14 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             trace = Trace(LIMIT if self.trace is True else self.trace)
         return Budget(self.max_iter, self.max_time, callbacks, trace=trace)
 
-    def _new_solver(self, n_beside):
+    def _new_solver(self, n_beside, taken=0):
         """The solver by its name, or the one given, with this estimator's tolerance.
 
-        Several beside each other share the memory, and do no more than tol asks for.
+        Several beside each other share the memory that is not `taken`, and do no more than tol asks
+        for.
         """
         solver = self.solver if isinstance(self.solver, Solver) else solver_named(self.solver)()
-        limits = {"tol": self.tol, "cache_bytes": int(self.cache_size * 2**20 / n_beside)}
+        limits = {"tol": self.tol, "cache_bytes": int((self.cache_size * 2**20 - taken) / n_beside)}
         if n_beside > 1 and hasattr(solver, "tight"):
             limits["tight"] = False
         random_state = getattr(self, "random_state", None)

@@ -49,10 +49,22 @@ class ClassTargets:
         return np.split(order, ends[:-1])
 
     def of_task(self, how, task):
-        """The rows of a machine that count, and +1 for the class a positive decision means."""
-        involved = task if len(task) == 2 else range(len(self.classes))
-        rows = np.sort(np.concatenate([self.members[k] for k in involved]))
+        """The rows of a machine that count, and +1 for the class a positive decision means.
+
+        Those of a pair of many classes are grouped by class.
+        """
+        if len(task) == 2 and len(self.classes) > 2:
+            rows = np.concatenate([self.members[k] for k in task])
+        else:
+            rows = np.flatnonzero(self.cost > 0)
         return rows, how.signs(self.labels[rows], task)
+
+    def parts_of(self, task):
+        """Where in the rows of a pair each of its classes stands."""
+        if len(task) != 2 or len(self.classes) == 2:
+            return {}
+        one, other = (len(self.members[k]) for k in task)
+        return {task[0]: slice(0, one), task[1]: slice(one, one + other)}
 
 
 class ClassificationSVM(ClassifierMixin, BaseSVM):
@@ -97,7 +109,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             rows, signs = targets.of_task(how, task)
             if np.any(signs > 0) and np.any(signs < 0):
                 build = partial(self._build, kernel, X, rows, signs, targets.cost[rows])
-                machines.append(self._machine(rows, build, task))
+                machine = self._machine(rows, build, task)
+                machines.append(replace(machine, parts=targets.parts_of(task)))
         return machines
 
     def _machine(self, rows, build, pair):
