@@ -102,3 +102,36 @@ def test_ends_within_tol_on_hard_problems(kind, scale):
     w, coef, _, stopped = Smoothing(1e-5, 1000).solve(problem, Budget(1000))
     assert stopped == "converged"
     assert problem.certify(w, coef, 1e-5).optimal
+
+
+def test_a_part_that_loses_nothing_is_not_the_whole():
+    X, _ = tall(30_000, 2)
+    y = np.zeros(len(X))
+    lost = np.setdiff1d(
+        np.arange(len(X)), np.random.default_rng(0).choice(len(X), len(X) // 8, replace=False)
+    )[:50]
+    y[lost] = 5.0  # all of them outside the part on which the path begins
+    problem = linear_svr(X, y, np.ones(len(y)), 1.0, 1.0, squared=False)
+    w, coef, n_iter, stopped = Smoothing(1e-6, 1000).solve(problem, Budget(1000))
+    assert stopped == "converged"
+    assert problem.certify(w, coef, 1e-6).optimal
+    assert n_iter > 1
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-10])
+def test_a_path_begun_on_a_part_ends_where_it_should(tol):
+    X, y = tall(60_000, 4)
+    X[:, 3] *= np.random.default_rng(3).random(len(X)) < 1e-3  # of which the part sees little
+    problem = linear_svc(X, y, np.ones(len(y)), 1.0, squared=False)
+    w, coef, n_iter, stopped = Smoothing(tol, 1000).solve(problem, Budget(1000))
+    assert stopped == "converged"
+    assert problem.certify(w, coef, tol).optimal
+    assert n_iter < 80
+
+
+def test_no_tolerance_is_an_end_too():
+    X, y = tall(3000, 3)
+    problem = linear_svc(X, y, np.ones(len(y)), 1.0, squared=False)
+    w, coef, n_iter, _ = Smoothing(1e-17, 1000).solve(problem, Budget(1000))
+    assert n_iter < 200
+    assert problem.certify(w, coef, 1e-12).optimal

@@ -73,7 +73,7 @@ class Smoothing(LinearSolver):
                 return "converged"
             if budget.out_of_time():
                 return "max_time"
-        return "max_iter"
+        return "max_iter" if self.max_iter <= MOST_STEPS else "stalled"
 
 
 def _begun(problem, pool, budget):
@@ -86,8 +86,10 @@ def _begun(problem, pool, budget):
     blur = BLUR * np.sqrt(len(path.w) / size)
     while on_part.width > blur * on_part.first_width and on_part.step():
         if budget.out_of_time() or on_part.n_iter > MOST_STEPS:
-            return path
-    path.move_to(on_part.w, on_part.width)
+            break
+    else:
+        if on_part.width > 0:  # else it loses nothing, and knows nothing
+            path.move_to(on_part.w, on_part.width)
     return path
 
 
@@ -129,7 +131,7 @@ class _Path:
 
     def direction(self):
         """The Newton step, the change of the decisions and the slope along it; c is kept."""
-        self.round_off(self.decisions)
+        self.primal = float(0.5 * self.w @ self.w) + self.round_off(self.decisions)
         faded = self.bend < FADED * self.bend.max()
         if self.problem.n - np.count_nonzero(faded) > ENOUGH * len(self.w):
             self.bend[faded] = 0.0
@@ -151,12 +153,15 @@ class _Path:
             self.try_out(length, step, change)
             return float(self.tried[0] @ step - self.slopes @ change)
 
-        length = _lowest(slope_at, slope)
+        is_flat = -slope <= ROUNDING * abs(self.primal)  # to within rounding
+        length = 0.0 if is_flat else _lowest(slope_at, slope)
+        if is_flat:
+            self.try_out(0.0, step, change)
         self.accept()
         self.n_iter += 1
-        if length < LOST:
+        if length < LOST and not is_flat:
             self.width = min(self.width / SHRINK, self.first_width)
-        elif length > 0.5 or -slope <= NEGLIGIBLE * max(self.gap, ROUNDING * self.primal):
+        elif length > 0.5 or -slope <= NEGLIGIBLE * self.gap or is_flat:
             self.width *= SHRINK
         return self.width > ROUNDING * self.first_width
 
