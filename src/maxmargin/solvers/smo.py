@@ -485,10 +485,16 @@ class _Block:
         coef = np.empty(problem.n)
         coef[self.order] = self.coef
         self.coef[:] = balanced(problem, coef)[self.order]
-        expansion = self.K @ self.coef.astype(self.K.dtype)
-        self.gradient[:] = problem.linear[self.order] - expansion
+        self.gradient[:] = problem.linear[self.order] - self.expansion()
         self.exact = self.K.dtype == np.float64
         return self.run(0.0, 0)[1]
+
+    def expansion(self):
+        """Kc, for a block that is the whole problem, in the precision of its matrix."""
+        if self.K.dtype == np.float64:
+            return self.K @ self.coef
+        size = max(float(np.max(np.abs(self.coef))), 1e-300)  # c itself may be beyond float32
+        return size * (self.K @ (self.coef / size).astype(np.float32)).astype(np.float64)
 
 
 def _largest(values, count):
