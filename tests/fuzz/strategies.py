@@ -65,7 +65,8 @@ class Case:
         values = {name: _source(value) for name, value in self.parameters.items()}
         chosen = ", ".join(f"{name!r}: {value}" for name, value in values.items())
         return (
-            "import sys\n\nimport numpy as np\n\nsys.path[:0] = ['tests', 'tests/fuzz']\n"
+            "import sys\n\nimport numpy as np\nfrom numpy import inf, nan\n\n"
+            "sys.path[:0] = ['tests', 'tests/fuzz']\n"
             "from checks import check\nfrom maxmargin.kernels import *\n"
             "from strategies import Case, Decay, Dots\n\n"
             f"X = {_source(self.X)}\ny = {_source(self.y)}\nweight = {_source(self.weight)}\n"
