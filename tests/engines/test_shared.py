@@ -11,6 +11,8 @@ from maxmargin import SVC, NuSVC
 from maxmargin.engines.cpu import CPUEngine, CPUKernelMatrix
 from maxmargin.engines.shared import SharedBlocks, bytes_within
 from maxmargin.estimators import base
+from maxmargin.estimators.multiclass import OneVsOne
+from maxmargin.estimators.svc import ClassTargets
 from maxmargin.kernels import RBF, Linear, Polynomial
 
 
@@ -77,7 +79,29 @@ def test_a_fit_does_not_change(model, monkeypatch):
     np.testing.assert_allclose(shared.decision_function(X), alone.decision_function(X), atol=1e-4)
 
 
-def test_rows_of_a_pair_know_their_classes():
-    X, y = make_blobs([30, 20, 25], 2, random_state=0)
-    model = SVC().fit(X[::-1], y[::-1])
-    np.testing.assert_array_equal(np.repeat([0, 1, 2], model.n_support_), y[::-1][model.support_])
+def test_parts_are_the_rows_of_their_class():
+    labels = np.random.default_rng(0).integers(0, 3, 50)
+    targets = ClassTargets(np.arange(3), labels, np.ones(3), np.arange(50.0) % 5)
+    how = OneVsOne(3)
+    for task in how.tasks:
+        rows, signs = targets.of_task(how, task)
+        parts = targets.parts_of(task)
+        assert sum(part.stop - part.start for part in parts.values()) == len(rows) == len(signs)
+        for name, part in parts.items():
+            assert np.all(labels[rows[part]] == name)
+            assert np.all(targets.cost[rows[part]] > 0)
+
+
+def test_memory_is_taken_only_where_it_is_of_use():
+    X, y = make_blobs([1000] * 10, 3, random_state=0)
+    machines = machines_of(SVC(), X, y)
+    assert SVC()._bytes_to_share(machines) == 0  # what is left would not hold a pair
+    assert SVC(cache_size=500)._bytes_to_share(machines) == 10 * 4 * 1000**2
+    small = machines_of(SVC(), X[::4], y[::4])
+    assert SVC()._bytes_to_share(small) > 0
+    assert SVC(solver="smo_platt")._bytes_to_share(small) == 0
+
+
+def machines_of(model, X, y):
+    targets = model._targets(y, np.ones(len(y)))
+    return model._machines(RBF(1.0), X, targets)

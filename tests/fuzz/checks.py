@@ -131,9 +131,11 @@ def _kernel_refusal(case):
     for part in parts:
         parts += part.parts()
         if isinstance(part, Normalised):
-            lowest = float(np.min(np.diagonal(gram(part.kernel, case.plain).value)))
-            if lowest < 0:  # a hair below zero may be rounding, of which ours has another
-                return Refusal("negative on the diagonal", optional=lowest > -1e-9)
+            diagonal = np.diagonal(gram(part.kernel, case.plain).value)
+            lowest, largest = float(np.min(diagonal)), float(np.max(np.abs(diagonal)))
+            if np.any(diagonal < 0):  # a hair below zero may be rounding, of which ours has another
+                is_hair = lowest > -max(1e-9 * largest, 1e-290)
+                return Refusal("negative on the diagonal", optional=is_hair)
     if not gram(kernel, case.plain).is_finite:
         return Refusal("overflow|infinity", optional=True)
     return None

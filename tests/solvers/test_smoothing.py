@@ -135,3 +135,43 @@ def test_no_tolerance_is_an_end_too():
     w, coef, n_iter, _ = Smoothing(1e-17, 1000).solve(problem, Budget(1000))
     assert n_iter < 200
     assert problem.certify(w, coef, 1e-12).optimal
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rare_points_of_great_weight(seed):
+    X, _ = tall(2500, 6, seed)
+    y = np.where(np.random.default_rng(seed).random(len(X)) < 0.002, 1.0, -1.0)
+    problem = linear_svc(X, y, np.where(y > 0, 1e6, 1.0), 1.0, squared=False)
+    w, coef, _, stopped = Smoothing(1e-4, 1000).solve(problem, Budget(1000))
+    assert stopped == "converged"
+    assert problem.certify(w, coef, 1e-4).optimal
+
+
+@pytest.mark.parametrize("size", [1e-17, 1e-14, 1e-12])
+def test_a_part_that_loses_next_to_nothing(size):
+    X, _ = tall(30_000, 2)
+    y = size * np.random.default_rng(5).standard_normal(len(X))
+    part = np.random.default_rng(0).choice(len(X), len(X) // 8, replace=False)
+    y[np.setdiff1d(np.arange(len(X)), part)[:10]] = 1e3
+    problem = linear_svr(X, y, np.ones(len(y)), 1.0, 0.0, squared=False)
+    w, coef, _, stopped = Smoothing(1e-4, 1000).solve(problem, Budget(1000))
+    assert stopped == "converged"
+    assert problem.certify(w, coef, 1e-4).optimal
+
+
+def test_every_step_counts_for_who_limits_them():
+    X, y = tall(20_000, 3)
+    problem = linear_svc(X, y, np.ones(len(y)), 1.0, squared=False)
+    w, _, n_iter, stopped = Smoothing(1e-8, 0).solve(problem, Budget(0))
+    assert not np.any(w)
+    w, _, n_iter, stopped = Smoothing(1e-8, 2).solve(problem, Budget(2))
+    assert (n_iter, stopped) == (2, "max_iter")
+
+
+def test_not_converged_hands_back_the_best_point():
+    X, y = tall()
+    C = np.ones(len(y))
+    C[:3] = 1e9
+    problem = linear_svc(X, y, C, 1.0, squared=False)
+    short, long = (Smoothing(1e-12, k).solve(problem, Budget(k))[0] for k in (20, 200))
+    assert problem.primal(long) <= problem.primal(short) * (1 + 1e-12)

@@ -15,7 +15,7 @@ NARROWEST, WIDEST = 32, 1024  # rows of B at a time
 
 @compiled
 def add_lines(line, table, features, values, count):
-    """line += sum_k values[k] * table[unsigned(features[k])], four lines at a time."""
+    """line += sum_k values[k] * table[features[k]], four lines at a time."""
     width = len(line)
     k = 0
     while k + 4 <= count:

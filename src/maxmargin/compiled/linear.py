@@ -189,8 +189,15 @@ def descend_classes(X, indices, indptr, bias, labels, C, squared_lengths, order,
             beta += D[count]
             count += 1
         beta /= count
+        others = 0.0
         for m in range(n_classes):
-            best = min(C[i] if m == own else 0.0, (beta - B[m]) / A)
+            D[m] = min(0.0, (beta - B[m]) / A)
+            others -= D[m] if m != own else 0.0
+        # What rounding leaves of the sum, which is much where A is small, goes to the own class.
+        D[own] = min(others, C[i])
+        shrink = C[i] / others if others > C[i] else 1.0
+        for m in range(n_classes):
+            best = D[m] if m == own else shrink * D[m]
             step = best - alpha[i, m]
             if step != 0.0:
                 alpha[i, m] = best

@@ -107,16 +107,26 @@ class CPUKernelMatrix:
 
         def within(part):
             points = Points(arrays.take(X, part), self.dtype, may_be_thin=True)
-            return self.kernel.formula(TilePairs(points, points))
+            return self._in_panels(points, points)
 
         block = np.empty((self.n, self.n), dtype=self.dtype)
         for name, part in parts.items():
             block[part, part] = blocks.block(name, lambda part=part: within(part))
         one, other = parts.values()
-        between = self.kernel.formula(TilePairs(self.points[one], self.points[other]))
-        block[one, other] = between
-        block[other, one] = between.T
+        block[one, other] = self._in_panels(self.points[one], self.points[other])
+        block[other, one] = block[one, other].T
         return _finite(block, self.kernel)
+
+    def _in_panels(self, A, B):
+        """The matrix between two sets of points, in this thread; from the diagonal on if they are
+        one."""
+        values = np.empty((len(A), len(B)), dtype=self.dtype)
+        for panel in arrays.blocks(len(A), PANEL_ROWS):
+            first = panel.start if A is B else 0
+            values[panel, first:] = self.kernel.formula(TilePairs(A[panel], B[first:]))
+            if A is B:
+                values[panel.stop :, panel] = values[panel, panel.stop :].T
+        return values
 
     @OVERFLOW_IS_CHECKED_LATER
     def _block(self, rows):
@@ -177,8 +187,9 @@ class CPUKernelMatrix:
     def _is_costly(self):
         if self.kernel.takes != "features":
             return False
-        rows = self.points.numbers if self.points.is_thin else self.points.X
-        return arrays.n_stored(rows) >= COSTLY * self.n
+        X = self.points.X
+        stored = np.count_nonzero(X) if self.points.is_thin else arrays.n_stored(X)
+        return stored >= COSTLY * self.n
 
 
 class CPUEngine:

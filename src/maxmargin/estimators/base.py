@@ -242,13 +242,11 @@ class BaseSVM(CallbackSupport, BaseEstimator):
     def _solve(self, machines, targets, budget):
         """Solve one machine after the other or, where they are many and small, side by side."""
         n = len(machines)
-        shares = [None] * n
         outcomes = [None] * n
         shared = None
 
         def solve(position, engine, n_beside):
             machine, share = machines[position], budget.share(position, n)
-            shares[position] = share
             start = self._start(machine, targets) if self.warm_start else None
             solver = self._new_solver(n_beside, taken)
             outcomes[position] = self._solve_one(machine, engine, share, start, solver, shared)
@@ -260,8 +258,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
                 with self._new_engine(n_threads=1) as engine:
                     solve(position, engine, MOST_BESIDE)
             except BaseException:
-                for share in filter(None, shares):
-                    share.end_now()
+                budget.end_now()
                 raise
 
         taken = 0
@@ -293,8 +290,12 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         """The memory for what pairs of classes have in common; 0 if it is too much or nothing."""
         if self._rows() != "features" or not all(machine.parts for machine in machines):
             return 0
-        needed = bytes_within([machine.parts for machine in machines])
-        return needed if needed <= MOST_SHARED * self.cache_size * 2**20 else 0
+        taken = bytes_within([machine.parts for machine in machines])
+        if taken > MOST_SHARED * self.cache_size * 2**20:
+            return 0
+        largest = getattr(self._new_solver(MOST_BESIDE, taken), "largest_whole", 0)
+        fit = [len(machine.rows) <= largest for machine in machines]
+        return taken if np.mean(fit) >= 0.5 else 0  # the others pay without a gain
 
     def _solve_one(self, machine, engine, budget, start, solver, shared=None):
         problem = machine.build()

@@ -159,6 +159,7 @@ class Budget:
     clock: Clock = field(default_factory=Clock)
     began: float = field(default_factory=perf_counter)
     deadline: float = np.inf
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self):
         if self.max_time is not None:
@@ -173,15 +174,15 @@ class Budget:
         return part
 
     def end_now(self):
-        """No time is left: the solver stops at its next look at the clock."""
-        self.deadline = -np.inf
+        """Every solver of this fit, also on a copy of this budget, stops at its next look."""
+        self.ended.set()
 
     def in_silence(self):
         """The same limits for work of which nobody is told."""
         return replace(self, callbacks=(), trace=None)
 
     def out_of_time(self, still_needed=0.0):
-        return perf_counter() + still_needed >= self.deadline
+        return self.ended.is_set() or perf_counter() + still_needed >= self.deadline
 
     def report(self, **figures):
         """Tell the callbacks; True when one of them asks to stop."""

@@ -24,7 +24,7 @@ import numpy as np
 
 from maxmargin.compiled import smo as compiled
 from maxmargin.engines.threads import single_threaded_blas
-from maxmargin.errors import KernelError
+from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.solvers.base import (
     BLOCK_SHARE,
     Solution,
@@ -95,6 +95,15 @@ class SMO(Solver):
     verify: bool = True
     tight: bool = True
 
+    @property
+    def largest_whole(self):
+        """How many points a problem may have to be solved as one block of float32."""
+        return min(WHOLE, self.affordable(np.float32))
+
+    def affordable(self, dtype):
+        """How many points a block may have."""
+        return int(np.sqrt(BLOCK_SHARE * self.cache_bytes / np.dtype(dtype).itemsize))
+
     def roughly(self, tol):
         return replace(self, tol=tol, verify=False)
 
@@ -126,6 +135,7 @@ class _Run:
         self.problem = problem
         self.engine = engine
         self.budget = budget
+        self.solver = solver
         self.tol = solver.tol
         self.cache_bytes = solver.cache_bytes
         self.verify, self.tight = solver.verify, solver.tight
@@ -389,11 +399,8 @@ class _Run:
             bottoms = np.array([fall[member].min(initial=FREE) for member in members])
         return float(np.max(tops - bottoms)), tops, bottoms
 
-    def affordable(self, dtype):
-        return np.sqrt(BLOCK_SHARE * self.cache_bytes / np.dtype(dtype).itemsize)
-
     def fits_one_block(self, dtype=np.float32):
-        return self.problem.n <= min(WHOLE, self.affordable(dtype))
+        return self.problem.n <= min(WHOLE, self.solver.affordable(dtype))
 
     def block_size(self, dtype):
         """Room for all free points and some more: when they do not fit, progress is very slow."""
@@ -401,7 +408,7 @@ class _Run:
             return self.problem.n
         wanted = 1.25 * np.count_nonzero(self.state.is_free())
         size = 2 ** int(np.ceil(np.log2(max(wanted, SMALLEST_BLOCK))))
-        return int(min(size, LARGEST_BLOCK, max(self.affordable(dtype), 2), self.problem.n))
+        return int(min(size, LARGEST_BLOCK, max(self.solver.affordable(dtype), 2), self.problem.n))
 
     def choose(self, last, tops, bottoms, size):
         """The next block: free points of the last one first, then those that violate most.
@@ -494,7 +501,11 @@ class _Block:
         if self.K.dtype == np.float64:
             return self.K @ self.coef
         size = max(float(np.max(np.abs(self.coef))), 1e-300)  # c itself may be beyond float32
-        return size * (self.K @ (self.coef / size).astype(np.float32)).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            expansion = self.K @ (self.coef / size).astype(np.float32)
+        if not np.all(np.isfinite(expansion)):
+            raise KernelError(OVERFLOW.format("a sum of kernel values"))
+        return size * expansion.astype(np.float64)
 
 
 def _largest(values, count):

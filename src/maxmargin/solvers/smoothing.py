@@ -31,15 +31,18 @@ FEWEST_POINTS, PER_FEATURE = 2000, 4  # below, coordinate descent is as fast
 SHRINK = 0.5  # the width, after a step of more than half length,
 NEGLIGIBLE = 0.02  # of the gap: or when no more than this is left to gain with it
 LOST = 0.05  # of a step: when no more can be taken, the width was too small
+GENTLEST = 0.95  # to which the shrinking goes when that has happened,
+SURE = 3  # until so many steps in a row have gone well
 FLAT = 0.1  # of the slope at the beginning of a step: what may be left at its end
 MOST_LENGTHS = 20  # to try
 WELL_WITHIN = 0.1  # of tol: where to stop
 FADED = 1e-5  # of the largest bend: rows with less are spared
 ENOUGH = 10  # rows for each feature, if they are
 SETTLED = 50.0  # widths: the distance at which a point is not near a kink
-MOST_STEPS = 200
+MOST_STEPS = 500
 PART = 8  # one of this many points is in the part on which the path begins,
 LARGE = 200  # if it has this many points for each feature
+MOST_ON_PART = 30  # steps
 BLUR = 2.0  # widths: how much the decisions of a part's minimum may be off
 ROUNDING = 1e-14  # of the first width: below, it is no width
 
@@ -56,16 +59,19 @@ class Smoothing(LinearSolver):
     def solve(self, problem, budget):
         """Returns w, the dual point, the steps made and why it stopped."""
         with workers(self.n_threads) as pool:
-            path = _begun(problem, pool, budget)
+            path = _begun(problem, pool, budget, self.max_iter)
             stopped = self.follow(path, budget)
-        if stopped == "stalled" and self.certify(problem, path.w, path.coef).optimal:
-            stopped = "converged"
+        if stopped != "converged":
+            if not self.certify(problem, path.w, path.coef).optimal:
+                path.go_back_to_best()
+            elif stopped == "stalled":
+                stopped = "converged"
         return path.w, path.coef, max(path.n_iter, 1), stopped
 
     def follow(self, path, budget):
         if path.width == 0.0:  # w = 0 loses nothing
             return "converged"
-        for _ in range(min(self.max_iter, MOST_STEPS)):
+        while path.n_iter < min(self.max_iter, MOST_STEPS):
             if not path.step():
                 return "stalled"
             if path.is_within(WELL_WITHIN * self.tol):
@@ -76,20 +82,20 @@ class Smoothing(LinearSolver):
         return "max_iter" if self.max_iter <= MOST_STEPS else "stalled"
 
 
-def _begun(problem, pool, budget):
+def _begun(problem, pool, budget, max_iter):
     """The path from where it has come to on a part of the points, if there are very many."""
     path, size = _Path(problem, pool), problem.n // PART
-    if size < LARGE * len(path.w):
+    if size < LARGE * len(path.w) or max_iter < MOST_STEPS:  # whoever counts steps counts all
         return path
     rows = np.sort(np.random.default_rng(0).choice(problem.n, size, replace=False))
     on_part = _Path(problem.part(rows), pool)
     blur = BLUR * np.sqrt(len(path.w) / size)
-    while on_part.width > blur * on_part.first_width and on_part.step():
-        if budget.out_of_time() or on_part.n_iter > MOST_STEPS:
-            break
-    else:
-        if on_part.width > 0:  # else it loses nothing, and knows nothing
-            path.move_to(on_part.w, on_part.width)
+    if on_part.first_width < 0.5 * path.first_width:
+        return path  # what is lost is lost outside of the part
+    while on_part.width > blur * on_part.first_width and on_part.n_iter < MOST_ON_PART:
+        if not on_part.step() or budget.out_of_time():
+            return path
+    path.move_to(on_part.w, on_part.width)
     return path
 
 
@@ -108,6 +114,7 @@ class _Path:
         self.slopes, self.bend = np.empty(problem.n), np.empty(problem.n)
         self.plain_from = np.inf
         self.primal = self.gap = np.inf
+        self.shrink, self.n_sure, self.best = SHRINK, 0, (np.inf,)
         self.n_iter = 0
 
     def move_to(self, w, width):
@@ -160,9 +167,13 @@ class _Path:
         self.accept()
         self.n_iter += 1
         if length < LOST and not is_flat:
-            self.width = min(self.width / SHRINK, self.first_width)
+            self.width = min(self.width / self.shrink, self.first_width)
+            self.shrink, self.n_sure = min(self.shrink**0.5, GENTLEST), 0
         elif length > 0.5 or -slope <= NEGLIGIBLE * self.gap or is_flat:
-            self.width *= SHRINK
+            self.width *= self.shrink
+            self.n_sure += 1
+            if self.n_sure >= SURE:
+                self.shrink, self.n_sure = max(self.shrink**2, SHRINK), 0
         return self.width > ROUNDING * self.first_width
 
     def try_out(self, length, step, change):
@@ -172,7 +183,14 @@ class _Path:
     def accept(self):
         """What was tried last; the gap is taken as if X'c were w, which saves computing it."""
         self.w, self.decisions, self.primal = self.tried
+        if self.primal < self.best[0]:
+            self.best = self.primal, self.w, self.decisions, self.coef
         self.gap = self.primal - self.problem.dual(self.coef, self.w)
+
+    def go_back_to_best(self):
+        """The plain objective may rise while the rounded one falls."""
+        if len(self.best) > 1:
+            self.primal, self.w, self.decisions, self.coef = self.best
 
     def settle(self, tol):
         """One more step with plain slopes far from the kink, so that points there are exactly at a
@@ -198,16 +216,19 @@ def _lowest(slope_at, slope):
 
     Along a line the slope of a convex function rises; to ask for it costs little beside the step.
     """
-    low, high = (0.0, slope), None
-    length = 1.0
+    low, high = (0.0, slope), (1.0, slope_at(1.0))
+    if high[1] <= 0:
+        return 1.0
+    length, found = high
     for _ in range(MOST_LENGTHS):
-        found = slope_at(length)
-        if abs(found) <= FLAT * abs(slope) or (high is None and found <= 0):
+        if abs(found) <= FLAT * abs(slope):
             break
-        if found > 0:
-            high = length, found
-        else:
-            low = length, found
         share = low[1] / (low[1] - high[1])  # where the line through both is zero
-        length = low[0] + min(max(share, 0.1), 0.9) * (high[0] - low[0])
+        share = min(max(share, 0.1), 0.9) if np.isfinite(share) else 0.1
+        length = low[0] + share * (high[0] - low[0])
+        found = slope_at(length)
+        if found <= 0:
+            low = length, found
+        else:  # or not a number: too far
+            high = length, found
     return length
