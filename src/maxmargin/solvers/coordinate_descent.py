@@ -75,7 +75,8 @@ class WorkingSet:
         return lapack.dpotrs(self._factor, right)[0]
 
     def _factorised(self, support):
-        ridge = RIDGE * float(np.max(self.gram.diagonal()[support]))
+        # Of columns that hardly differ from their means, rounding may leave less than nothing.
+        ridge = max(RIDGE * float(np.max(np.abs(self.gram.diagonal()[support]))), 1e-290)
         while True:
             # The transpose of a lower triangle by rows is what LAPACK calls an upper triangle.
             block = block_of(self.gram, support, ridge).T
