@@ -149,15 +149,6 @@ def column_means(X):
     return np.mean(X, axis=0, dtype=np.float64)
 
 
-def middle(X):
-    """A point amid the rows, which a few far ones do not draw away: the median of some of them."""
-    if n_rows(X) == 0:
-        return np.zeros(X.shape[1])
-    some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), 101)).astype(np.int64)
-    rows = dense(take(X, some)).astype(np.float64)
-    return np.partition(rows, len(rows) // 2, axis=0)[len(rows) // 2]
-
-
 def is_mostly_full(X):
     """Whether a sparse matrix would take no more memory as a dense one."""
     return X.nnz > 0.6 * X.shape[0] * X.shape[1]

@@ -333,3 +333,12 @@ def test_large_offsets_cost_no_digits():
     assert shifted.converged_
     zero_tol = Lasso(0.1, tol=0).fit(X, y)
     assert zero_tol.converged_
+
+
+def test_ends_on_columns_that_hardly_differ_from_their_means():
+    rng = np.random.default_rng(0)
+    X = 1e8 * rng.normal(size=8) + np.outer(rng.normal(size=39), rng.normal(size=8))
+    y = 1.0 + 0.1 * rng.normal(size=39)
+    for stored in (X, sparse.csr_array(X)):
+        model = Lasso(alpha=5e-4, positive=True, tol=1e-3).fit(stored, y)
+        assert np.all(model.coef_ >= 0)
