@@ -291,7 +291,7 @@ def test_ctrl_c_leaves_the_old_file_and_says_so_in_one_line(tmp_path, verb):
         [*COMMAND, verb, *options, *files], cwd=tmp_path, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    time.sleep(4.0)  # long enough to be solving, and the solver is busy for minutes
+    time.sleep(9.0)  # long enough to have imported and be solving, which takes minutes
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130
