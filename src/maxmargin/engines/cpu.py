@@ -118,14 +118,20 @@ class CPUKernelMatrix:
         return _finite(block, self.kernel)
 
     def _in_panels(self, A, B):
-        """The matrix between two sets of points, in this thread; from the diagonal on if they are
-        one."""
+        """The matrix between two sets of points; from the diagonal on if they are the same."""
         values = np.empty((len(A), len(B)), dtype=self.dtype)
-        for panel in arrays.blocks(len(A), PANEL_ROWS):
+        for points in (A, B):
+            _warm_up(self.kernel, points)
+
+        @OVERFLOW_IS_CHECKED_LATER
+        def fill(panel):
+            """The panel, and below the diagonal its mirror image."""
             first = panel.start if A is B else 0
             values[panel, first:] = self.kernel.formula(TilePairs(A[panel], B[first:]))
             if A is B:
                 values[panel.stop :, panel] = values[panel, panel.stop :].T
+
+        self._engine.workers.map(fill, arrays.blocks(len(A), PANEL_ROWS))
         return values
 
     @OVERFLOW_IS_CHECKED_LATER
@@ -135,19 +141,7 @@ class CPUKernelMatrix:
             self._engine.keep_blas_to_one_thread()
         if len(rows) ** 2 <= SMALL:
             return _finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
-        block = np.empty((len(rows), len(rows)), dtype=self.dtype)
-        _warm_up(self.kernel, points)
-
-        @OVERFLOW_IS_CHECKED_LATER
-        def fill(panel):
-            """The panel from its diagonal on, and below it the mirror image."""
-            values = self.kernel.formula(TilePairs(points[panel], points[panel.start :]))
-            block[panel, panel.start :] = values
-            width = panel.stop - panel.start
-            block[panel.stop :, panel] = values[:, width:].T
-
-        self._engine.workers.map(fill, arrays.blocks(len(rows), PANEL_ROWS))
-        return _finite(block, self.kernel)
+        return _finite(self._in_panels(points, points), self.kernel)
 
     def subtract(self, gradient, rows, steps):
         if self._tiles is None:

@@ -243,7 +243,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         """Solve one machine after the other or, where they are many and small, side by side."""
         n = len(machines)
         outcomes = [None] * n
-        shared = None
+        shared, taken = None, 0
 
         def solve(position, engine, n_beside):
             machine, share = machines[position], budget.share(position, n)
@@ -261,7 +261,6 @@ class BaseSVM(CallbackSupport, BaseEstimator):
                 budget.end_now()
                 raise
 
-        taken = 0
         if self._are_many_and_small(machines, budget):
             taken = self._bytes_to_share(machines)
             shared = SharedBlocks() if taken else None
