@@ -13,6 +13,8 @@ DENSE_BLOCK_ENTRIES = 4_000_000
 # The share of a dense matrix that is not zero, and the width, at which sparse products pay.
 THIN, THIN_WIDTH = 0.3, 32
 
+MIDDLE_OF = 100  # rows, or up to twice as many, whose median stands for that of all
+
 
 def is_sparse(X):
     return sparse.issparse(X)
@@ -147,6 +149,15 @@ def column_means(X):
     if is_sparse(X):
         return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     return np.mean(X, axis=0, dtype=np.float64)
+
+
+def middle(X):
+    """A point amid the rows, which a few far ones do not draw away: the median of some of them."""
+    n = n_rows(X)
+    if n == 0:
+        return np.zeros(X.shape[1])
+    some = dense(take(X, slice(0, n, max(1, n // MIDDLE_OF)))).astype(np.float64)
+    return np.partition(some, len(some) // 2, axis=0)[len(some) // 2]
 
 
 def is_mostly_full(X):

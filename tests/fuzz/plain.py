@@ -80,7 +80,7 @@ def _gaussian(kernel, X, Z):
     rate = kernel.gamma if kernel.sigma is None else 1 / (2 * LONG(kernel.sigma) ** 2)
     squares = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
     # |x|^2 + |z|^2 - 2 x.z of centred points cancels: its error has the size of its terms, which
-    # are at most the largest distance, whichever of the points the centre is the mean of.
+    # are at most the largest distance, whichever of the points the centre lies amid.
     lengths = squares.max(axis=1)[:, None] + squares.max(axis=0)
     return _decaying(rate * squares, rate * (4 * X.shape[1] + 16) * ULP * lengths)
 

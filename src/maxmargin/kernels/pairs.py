@@ -27,7 +27,7 @@ class Points:
     index : array of int, optional
         The row numbers in the training set, which is what a precomputed kernel looks up.
     centre_of : Points, optional
-        Whose mean is subtracted before distances are formed (default: its own). Distances do not
+        Whose middle is subtracted before distances are formed (default: its own). Distances do not
         change, but the rounding error of |x|^2 + |z|^2 - 2 x.z does: without it, data far from the
         origin would lose every digit.
     may_be_thin : bool
@@ -89,14 +89,14 @@ class Points:
 
     @property
     def origin(self):
-        """The point that distances are measured from: the mean, if a shift does not fill X."""
+        """The point that distances are measured from: the middle, if a shift does not fill X."""
         other = self._whole or self._centre_of
         if other is not None:
             return other.origin
         if "origin" not in self._forms:
             keep = arrays.is_sparse(self.X) and not arrays.is_mostly_full(self.X)
             keep = keep or self.is_thin
-            self._forms["origin"] = None if keep else arrays.column_means(self.X)
+            self._forms["origin"] = None if keep else arrays.middle(self.X)
         return self._forms["origin"]
 
     @property

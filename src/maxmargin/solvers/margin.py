@@ -65,9 +65,11 @@ def _solve_to_margin(solver, problem, engine, budget, start, tol, size, least):
         solution = fitting.solve(problem, engine, within, start, expansion)
         n_iter += solution.n_iter
         rho, start, expansion = margin_of(solution), solution.coef, solution.expansion
-        if solution.stopped != "converged":
+        if solution.stopped == "stalled" and not verified:
+            verified = True  # with float64, where float32 found no step that helps
+        elif solution.stopped != "converged":
             return replace(solution, n_iter=n_iter)
-        if rho > _narrowest(size) and tol > solver.tol * rho and tol > least:
+        elif rho > _narrowest(size) and tol > solver.tol * rho and tol > least:
             tol = max(0.9 * solver.tol * rho, AT_ONCE * tol, least)
         elif verified or solution.recomputed:
             return replace(solution, n_iter=n_iter)

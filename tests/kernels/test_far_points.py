@@ -1,0 +1,36 @@
+"""One point far away does not cost the others the digits of their distances."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from maxmargin import SVC, Lasso, arrays
+from maxmargin.kernels import RBF
+
+
+def test_neighbours_stay_apart_beside_a_far_point():
+    X = np.array([[99998.0], [100002.0], [100001.0], [1000030000.0]])
+    expected = np.exp(-0.1 * (X - X.T) ** 2)
+    np.testing.assert_allclose(RBF(0.1)(X), expected, rtol=1e-5, atol=1e-300)
+    model = SVC(kernel="rbf", gamma=10.0, C=float("inf")).fit(X, [1, 1, 1, 0])
+    np.testing.assert_allclose(model.decision_function(X[:3]), 1.0, atol=1e-2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 101, 5000])
+def test_the_middle_is_amid_the_rows(n):
+    X = np.random.default_rng(0).normal(size=(n, 3)) + 7.0
+    X[: n // 50] = 1e300
+    found = arrays.middle(X)
+    assert found.shape == (3,)
+    if n > 50:
+        np.testing.assert_allclose(found, 7.0, atol=0.5)
+        np.testing.assert_array_equal(arrays.middle(sparse.csr_array(X)), found)
+
+
+def test_lasso_ends_on_columns_that_hardly_differ_from_their_means():
+    rng = np.random.default_rng(0)
+    X = 1e8 * rng.normal(size=8) + np.outer(rng.normal(size=39), rng.normal(size=8))
+    y = 1.0 + 0.1 * rng.normal(size=39)
+    for stored in (X, sparse.csr_array(X)):
+        model = Lasso(alpha=5e-4, positive=True, tol=1e-3).fit(stored, y)
+        assert np.all(model.coef_ >= 0)
