@@ -13,7 +13,7 @@ DENSE_BLOCK_ENTRIES = 4_000_000
 # The share of a dense matrix that is not zero, and the width, at which sparse products pay.
 THIN, THIN_WIDTH = 0.3, 32
 
-MIDDLE_OF = 100  # rows, or up to twice as many, whose median stands for that of all
+MIDDLE_OF = 25  # rows, or up to twice as many, whose median stands for that of all
 
 
 def is_sparse(X):

@@ -130,3 +130,13 @@ def test_nearest_feasible_keeps_a_feasible_point_and_mends_any_other():
         coef = NOISY.nearest_feasible(3 * rng.standard_normal(NOISY.n) + 1)
         assert abs(coef.sum()) < 1e-9
         assert np.all((coef >= NOISY.lower) & (coef <= NOISY.upper))
+
+
+@pytest.mark.parametrize("where", ["coef", "bias", "expansion"])
+def test_what_is_not_a_number_is_not_optimal(where):
+    parts = {"coef": SOLVED.coef, "bias": SOLVED.bias, "expansion": SOLVED.expansion}
+    parts[where] = np.array(parts[where])
+    parts[where][0] = np.nan
+    proof = certify(NOISY, parts["coef"], parts["bias"], 1e-3, parts["expansion"])
+    assert not proof.optimal
+    assert proof.kkt_violation == np.inf

@@ -41,6 +41,53 @@ def fill_offsets(coef, lower, upper, epsilon, up, low):
 
 
 @compiled
+def balance(coef, lower, upper, groups, totals):
+    """Give back to each group the sum that a million rounded steps have worn away.
+
+    The free variable with the most room takes the difference, if that is far below its own size.
+    """
+    for group in range(len(totals)):
+        missing = totals[group]
+        widest, most = 0, 0.0
+        for k in range(len(coef)):
+            if groups[k] == group:
+                missing -= coef[k]
+                room = min(coef[k] - lower[k], upper[k] - coef[k], abs(coef[k]))  # zero stays zero
+                if room > most:
+                    widest, most = k, room
+        if abs(missing) < 0.5 * most:
+            coef[widest] += missing
+
+
+@compiled
+def bias_of(gradient, up, low, groups, group):
+    """The multiplier b_h of a group.
+
+    All free points agree on it at the optimum, so it is their mean, which is stable; without a
+    free point it is the middle of the interval that the others leave open.
+    """
+    n_free, total = 0, 0.0
+    top, bottom = -np.inf, np.inf
+    for k in range(len(gradient)):
+        if groups[k] != group:
+            continue
+        if up[k] > -FORBIDDEN:
+            top = max(top, gradient[k] + up[k])
+            if up[k] == low[k]:  # both ways at the same price
+                n_free += 1
+                total += gradient[k] + up[k]
+        if low[k] < FORBIDDEN:
+            bottom = min(bottom, gradient[k] + low[k])
+    if n_free > 0:
+        return total / n_free
+    if top == -np.inf and bottom == np.inf:
+        return 0.0
+    if top == -np.inf or bottom == np.inf:
+        return bottom if top == -np.inf else top
+    return 0.5 * (top + bottom)
+
+
+@compiled
 def room_above(c, upper, epsilon):
     """How far c may rise before its bound, or before |c| has its kink."""
     return -c if epsilon > 0.0 and c < 0.0 else upper - c

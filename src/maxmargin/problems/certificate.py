@@ -102,6 +102,8 @@ class Certificate:
 
     @property
     def kkt_violation(self):
+        if isnan(self.primal_objective) or isnan(self.dual_objective):
+            return np.inf  # of coefficients that are no numbers
         return max((v for v in self.conditions.values() if not isnan(v)), default=0.0)
 
     @property
@@ -146,25 +148,18 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True):
     """
     if expansion is None:
         expansion = _expansion(problem, coef)
-    residual = problem.linear - expansion - bias[problem.groups]
-    size = np.abs(coef)
-    hard = _is_hard(problem)
-    at_bound = (size > 0) & ((coef <= problem.lower) | (coef >= problem.upper))
-    outward, inward = _gains(problem, coef, residual)
-    shortfall = _positive_max(outward[~at_bound])
+    found = _Measured(problem, coef, bias, expansion)
     return Certificate(
-        primal_objective=primal_objective(problem, coef, bias, expansion),
+        primal_objective=found.primal,
         dual_objective=problem.objective(coef, expansion),
         stationarity=_imbalance(problem, coef),
-        primal_feasibility=shortfall if hard else 0.0,
-        dual_feasibility=max(
-            _positive_max(coef - problem.upper), _positive_max(problem.lower - coef)
-        ),
-        complementary_slackness=_positive_max(inward[size > 0]),
-        slack_complementarity=0.0 if hard else shortfall,
-        n_zero=int(np.sum(size == 0)),
-        n_free=int(np.sum((size > 0) & ~at_bound)),
-        n_bound=int(np.sum(at_bound)),
+        primal_feasibility=found.growth if found.is_hard else 0.0,
+        dual_feasibility=found.outside,
+        complementary_slackness=found.shrinkage,
+        slack_complementarity=0.0 if found.is_hard else found.growth,
+        n_zero=found.n_zero,
+        n_free=problem.n - found.n_zero - found.n_bound,
+        n_bound=found.n_bound,
         tol=float(tol),
         recomputed=recomputed,
     )
@@ -187,47 +182,33 @@ def combine(parts):
     )
 
 
-def _gains(problem, coef, residual):
-    """What the objective would gain per unit if |c_i| grew, and if it shrank.
-
-    At a zero both signs are open to c_i as far as its box reaches, and growing is what counts.
-    """
-    can_rise, can_fall = problem.upper > 0, problem.lower < 0
-    if_positive = residual - problem.epsilon
-    if_negative = -residual - problem.epsilon
-    nowhere = -np.inf
-    at_zero = np.maximum(
-        np.where(can_rise, if_positive, nowhere), np.where(can_fall, if_negative, nowhere)
-    )
-    outward = np.where(coef > 0, if_positive, np.where(coef < 0, if_negative, at_zero))
-    return outward, -outward
-
-
 def primal_objective(problem, coef, bias, expansion):
     """The primal objective of the coefficients and biases, given f = Kc."""
-    square = float(coef @ expansion)
-    residual = problem.linear - expansion - bias[problem.groups]
-    if _is_hard(problem):
-        # Shrink the separator's margins to the smallest: that one satisfies every constraint.
-        margin = np.min(np.where(problem.upper > 0, 1.0, -1.0) * (problem.linear - residual))
-        return 0.5 * square / margin**2 if margin > 0 else np.inf
-    gain_up = np.maximum(residual - problem.epsilon, 0.0) * problem.upper
-    gain_down = np.maximum(-residual - problem.epsilon, 0.0) * -problem.lower
-    loss = np.maximum(gain_up, gain_down).sum()
-    return float(0.5 * square + bias @ problem.totals + loss)
+    return _Measured(problem, coef, bias, expansion).primal
 
 
-def _is_hard(problem):
-    return bool(np.any(np.isinf(problem.upper) | np.isinf(problem.lower)))
+class _Measured:
+    """The conditions at a point, and its primal objective."""
+
+    def __init__(self, problem, coef, bias, expansion):
+        from maxmargin.compiled.conditions import measure
+
+        residual, losses = problem.linear - expansion - bias[problem.groups], np.empty(problem.n)
+        self.growth, self.shrinkage, self.outside, self.n_zero, self.n_bound, self.is_hard = (
+            measure(coef, residual, problem.lower, problem.upper, problem.epsilon, losses)
+        )
+        square = float(coef @ expansion)
+        if self.is_hard:
+            # Shrink the separator's margins to the smallest: that one satisfies every constraint.
+            margin = np.min(np.where(problem.upper > 0, 1.0, -1.0) * (problem.linear - residual))
+            self.primal = 0.5 * square / margin**2 if margin > 0 else np.inf
+        else:
+            self.primal = float(0.5 * square + bias @ problem.totals + losses.sum())
 
 
 def _imbalance(problem, coef):
     sums = np.bincount(problem.groups, weights=coef, minlength=problem.n_groups)
     return float(np.max(np.abs(sums - problem.totals))) / max(1.0, float(np.abs(coef).sum()))
-
-
-def _positive_max(values):
-    return float(np.max(values, initial=0.0)) + 0.0  # no minus zero
 
 
 def _expansion(problem, coef):

@@ -214,45 +214,9 @@ def expansion_of(problem, coef, engine):
     return problem.per_variable(expansion)
 
 
-def balanced(problem, coef):
-    """Give back to each group the sum that a million rounded steps have worn away.
-
-    The free variable with the most room takes the difference, which is far below its own size.
-    """
-    sums = np.bincount(problem.groups, weights=coef, minlength=problem.n_groups)
-    coef = coef.copy()
-    for group in np.flatnonzero(problem.totals != sums):
-        missing = problem.totals[group] - sums[group]
-        room = np.minimum(coef - problem.lower, problem.upper - coef)
-        room = np.minimum(room, np.abs(coef))  # zero stays zero
-        if problem.n_groups > 1:
-            room[problem.groups != group] = 0.0
-        widest = int(np.argmax(room))
-        if 0 < abs(missing) < 0.5 * room[widest]:
-            coef[widest] += missing
-    return coef
-
-
 def biases(problem, gradient, up, low):
-    """The multiplier b_h of each group.
+    """The multiplier b_h of each group."""
+    from maxmargin.compiled.smo import bias_of
 
-    All free points agree on it at the optimum, so it is their mean, which is stable; without a
-    free point it is the middle of the interval that the others leave open.
-    """
-    if problem.n_groups == 1:
-        return np.array([_bias(gradient, up, low)])
-    members = (problem.groups == group for group in range(problem.n_groups))
-    return np.array([_bias(gradient[own], up[own], low[own]) for own in members])
-
-
-def _bias(gradient, up, low):
-    open_above, open_below = np.abs(up) < 1e100, np.abs(low) < 1e100
-    free = open_above & (up == low)  # both ways at the same price
-    if np.any(free):
-        return np.mean(gradient[free] + up[free])
-    ends = []
-    if np.any(open_above):
-        ends.append(np.max((gradient + up)[open_above]))
-    if np.any(open_below):
-        ends.append(np.min((gradient + low)[open_below]))
-    return np.mean(ends) if ends else 0.0
+    groups = range(problem.n_groups)
+    return np.array([bias_of(gradient, up, low, problem.groups, group) for group in groups])

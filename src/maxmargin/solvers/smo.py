@@ -29,7 +29,6 @@ from maxmargin.solvers.base import (
     BLOCK_SHARE,
     Solution,
     Solver,
-    balanced,
     biases,
     expansion_of,
     row_bytes,
@@ -158,7 +157,8 @@ class _Run:
         problem = self.problem
         exact = expansion is None
         if exact:
-            coef = balanced(problem, coef)
+            coef = coef.copy()
+            compiled.balance(coef, problem.lower, problem.upper, problem.groups, problem.totals)
             expansion = expansion_of(problem, coef, self.engine)
         gradient = problem.linear - expansion
         up, low = np.empty(problem.n), np.empty(problem.n)
@@ -192,22 +192,27 @@ class _Run:
             block = _Block(problem, self.state, matrix, order)
         self.look_at(block)
         try:
-            stopped = self.refine(block, self.tol, self.budget.max_iter)
+            stopped = self.solve_block(block, self.tol, self.budget.max_iter)
             if stopped == "converged" and self.tight:
-                # Steps on a small matrix cost next to nothing: spend some on an answer that is
-                # the same, to many digits, for every way of writing down the same problem.
-                extra = min(TIGHT_WORK // problem.n**2, TIGHT_STEPS)
-                extra = self.n_iter + max(self.n_iter, extra)
-                self.strides = False  # equal points share their multipliers as SMO left them
-                self.refine(block, min(self.tol, TIGHT_TOL), min(extra, self.budget.max_iter))
-                if self.violation > self.tol:  # it does not fall with every step
-                    stopped = self.refine(block, self.tol, self.budget.max_iter)
-                if self.n_iter >= self.budget.max_iter:
-                    stopped = "max_iter"  # whoever sets a limit is told that it was reached
+                self.go_on(block)
+            else:
+                self.violation = block.refresh(problem)
+            if self.violation > self.tol and stopped in ("converged", "stalled"):
+                stopped = self.refine(block, self.tol, self.budget.max_iter)
+            if self.tight and self.n_iter >= self.budget.max_iter:
+                stopped = "max_iter"  # whoever sets a limit is told that it was reached
         finally:
             self.state = self.state.after_whole(block)
             self.note(self.state)
         return stopped
+
+    def go_on(self, block):
+        """Steps on a small matrix cost next to nothing: spend some on an answer that is the same,
+        to many digits, for every way of writing down the same problem."""
+        extra = min(TIGHT_WORK // self.problem.n**2, TIGHT_STEPS)
+        limit = min(self.n_iter + max(self.n_iter, extra), self.budget.max_iter)
+        self.strides = False  # equal points share their multipliers as SMO left them
+        self.refine(block, min(self.tol, TIGHT_TOL), limit)
 
     def look_at(self, block):
         """A block that holds all points tells the gradient at a start where it is not known."""
@@ -464,7 +469,8 @@ class _Block:
         self.up, self.low = state.up[order], state.low[order]
         self.lower, self.upper = problem.lower[order], problem.upper[order]
         self.epsilon = problem.epsilon[order]
-        self.starts = np.searchsorted(problem.groups[order], np.arange(problem.n_groups + 1))
+        self.groups = problem.groups[order]
+        self.starts = np.searchsorted(self.groups, np.arange(problem.n_groups + 1))
         self.largest = float(np.max(np.abs(self.diagonal), initial=0.0))
         self.smallest_bend = max(4 * float(np.finfo(K.dtype).eps) * self.largest, 1e-280)
         self.exact = False
@@ -489,9 +495,7 @@ class _Block:
 
     def refresh(self, problem):
         """Compute the gradient anew, for a block that is the whole problem; the violation."""
-        coef = np.empty(problem.n)
-        coef[self.order] = self.coef
-        self.coef[:] = balanced(problem, coef)[self.order]
+        compiled.balance(self.coef, self.lower, self.upper, self.groups, problem.totals)
         self.gradient[:] = problem.linear[self.order] - self.expansion()
         self.exact = self.K.dtype == np.float64
         return self.run(0.0, 0)[1]
