@@ -84,8 +84,7 @@ def test_parts_are_the_rows_of_their_class():
     targets = ClassTargets(np.arange(3), labels, np.ones(3), np.arange(50.0) % 5)
     how = OneVsOne(3)
     for task in how.tasks:
-        rows, signs = targets.of_task(how, task)
-        parts = targets.parts_of(task)
+        rows, signs, parts = targets.of_task(how, task)
         assert sum(part.stop - part.start for part in parts.values()) == len(rows) == len(signs)
         for name, part in parts.items():
             assert np.all(labels[rows[part]] == name)

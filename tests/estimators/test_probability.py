@@ -121,3 +121,12 @@ def test_hard_margin_and_any_scale_of_the_decisions():
     expected = fit_slopes(f, signs, np.ones(6))
     for scale in (1e-12, 1e12):
         np.testing.assert_allclose(fit_slopes(f * scale, signs, np.ones(6)) * scale, expected)
+
+
+@pytest.mark.parametrize("n", [100, 700])
+def test_folds_of_kernel_values_beyond_float32(n):
+    X, y = make_classification(n, 4, class_sep=0.5, random_state=0)
+    plain = SVC(kernel="linear", probability=True).fit(X, y)
+    large = SVC(kernel="linear", probability=True, C=1e-44).fit(1e22 * X, y)
+    found, expected = large.predict_proba(1e22 * X), plain.predict_proba(X)
+    np.testing.assert_allclose(found, expected, atol=2e-3)

@@ -49,22 +49,15 @@ class ClassTargets:
         return np.split(order, ends[:-1])
 
     def of_task(self, how, task):
-        """The rows of a machine that count, and +1 for the class a positive decision means.
-
-        Those of a pair of many classes are grouped by class.
-        """
+        """The rows of a machine that count, +1 for the class a positive decision means, and, for a
+        pair of many classes, where in those rows each of the two stands."""
         if len(task) == 2 and len(self.classes) > 2:
-            rows = np.concatenate([self.members[k] for k in task])
+            one, other = (self.members[k] for k in task)
+            rows = np.concatenate([one, other])
+            parts = {task[0]: slice(0, len(one)), task[1]: slice(len(one), len(rows))}
         else:
-            rows = np.flatnonzero(self.cost > 0)
-        return rows, how.signs(self.labels[rows], task)
-
-    def parts_of(self, task):
-        """Where in the rows of a pair each of its classes stands."""
-        if len(task) != 2 or len(self.classes) == 2:
-            return {}
-        one, other = (len(self.members[k]) for k in task)
-        return {task[0]: slice(0, one), task[1]: slice(one, one + other)}
+            rows, parts = np.flatnonzero(self.cost > 0), {}
+        return rows, how.signs(self.labels[rows], task), parts
 
 
 class ClassificationSVM(ClassifierMixin, BaseSVM):
@@ -106,15 +99,14 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         """The machines that have rows of positive weight on both sides."""
         machines, how = [], self._decomposition(len(targets.classes))
         for task in how.tasks:
-            rows, signs = targets.of_task(how, task)
+            rows, signs, parts = targets.of_task(how, task)
             if np.any(signs > 0) and np.any(signs < 0):
                 build = partial(self._build, kernel, X, rows, signs, targets.cost[rows])
-                machine = self._machine(rows, build, task)
-                machines.append(replace(machine, parts=targets.parts_of(task)))
+                machines.append(self._machine(rows, build, pair=task, parts=parts))
         return machines
 
-    def _machine(self, rows, build, pair):
-        return Machine(rows, build, pair=pair)
+    def _machine(self, rows, build, **options):
+        return Machine(rows, build, **options)
 
     def _build(self, kernel, X, rows, signs, cost):
         return self._problem(kernel, part_of(kernel, X, rows), signs, cost)
@@ -441,10 +433,10 @@ class SVC(ClassificationSVM):
         without = replace(problem, lower=problem.lower * keep, upper=problem.upper * keep)
         return leave_out(solver, without, engine, budget, solution)
 
-    def _machine(self, rows, build, pair):
+    def _machine(self, rows, build, **options):
         if np.isinf(self.C):
-            return Machine(rows, build, solve=solve_hard_margin, pair=pair)
-        return super()._machine(rows, build, pair)
+            options["solve"] = solve_hard_margin
+        return super()._machine(rows, build, **options)
 
 
 class NuSVC(ClassificationSVM):
@@ -531,7 +523,7 @@ class NuSVC(ClassificationSVM):
         """Also refuse a nu that no weights of the points can meet."""
         targets = super()._targets(y, weight)
         for pair in pairs_of(len(targets.classes)):
-            rows, signs = targets.of_task(OneVsOne(len(targets.classes)), pair)
+            rows, signs, _ = targets.of_task(OneVsOne(len(targets.classes)), pair)
             first, second = (targets.cost[rows][signs == sign].sum() for sign in (1, -1))
             largest = 2 * min(first, second) / (first + second) if len(rows) else 1.0
             if 0 < largest < self.nu * (1 - 1e-12):
@@ -549,8 +541,8 @@ class NuSVC(ClassificationSVM):
         without = nu_svc(problem.kernel, problem.X, signs, weight * keep, self.nu)
         return model_of_hulls(solve_nu(solver, without, engine, budget.in_silence()))
 
-    def _machine(self, rows, build, pair):
-        return Machine(rows, build, solve=solve_nu, model=model_of_hulls, pair=pair)
+    def _machine(self, rows, build, **options):
+        return super()._machine(rows, build, solve=solve_nu, model=model_of_hulls, **options)
 
 
 def _check_probability(model):

@@ -7,6 +7,7 @@ end. Of the kernel only the rows of the coefficients that change are needed to b
 
 import numpy as np
 
+from maxmargin.errors import KernelError
 from maxmargin.solvers.base import row_bytes
 
 ROUGH_TOL = 1e-2  # decision values to two digits are all that a calibration can use
@@ -24,6 +25,9 @@ def leave_out(solver, problem, engine, budget, solution):
         problem.kernel, problem.X, np.float32, row_bytes(solver.cache_bytes)
     )
     steps = (solution.coef - start)[changed]
-    expansion = matrix.subtract(solution.expansion, changed, steps)
+    try:
+        expansion = matrix.subtract(solution.expansion, changed, steps)
+    except KernelError:
+        expansion = None  # beyond the range of float32: the solver computes it
     del matrix
     return rough.solve(problem, engine, budget.in_silence(), start, expansion)
