@@ -9,7 +9,7 @@ SMALL := tests/reliability/test_containers.py::test_long_indices_make_no_differe
 	tests/solvers/test_twins.py
 MINUTES ?= 60
 
-.PHONY: demo test test-unjitted test-bounds test-oldest coverage fuzz check fix bench bench-quick clean
+.PHONY: demo test test-unjitted test-bounds test-oldest coverage fuzz fuzz-files check fix bench bench-quick clean
 
 demo: $(VENV)/.plot
 	$(BIN)/python examples/demo.py
@@ -32,6 +32,10 @@ test-bounds: $(VENV)/.dev
 # Random problems against an interior-point method and scikit-learn: make fuzz MINUTES=10.
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz $(MINUTES)
+
+# A hundred thousand damaged model files, ten times those of the suite.
+fuzz-files: $(VENV)/.dev
+	MAXMARGIN_MUTATIONS=10 $(BIN)/python -m pytest $(PYTEST_ARGS) tests/files/test_fuzz.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

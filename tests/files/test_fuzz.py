@@ -1,4 +1,5 @@
-"""Mutated model files, seeded: ten thousand of ours and of LIBSVM's text.
+"""Mutated model files, seeded: ten thousand of ours and of LIBSVM's text, or (`make fuzz-files`)
+a hundred thousand.
 
 What counts as right: `FileError`, or a model that passes every check of the format and then
 predicts finite numbers (or refuses to, with a ValueError that says what overflowed). A flipped byte
@@ -8,6 +9,7 @@ gives another valid one. Anything else (another exception, a crash, more than a 
 """
 
 import json
+import os
 import time
 import tracemalloc
 from contextlib import contextmanager
@@ -22,7 +24,8 @@ from maxmargin.files import FileError, load, load_libsvm, save, save_libsvm
 pytestmark = [pytest.mark.filterwarnings(one) for one in IGNORED]
 
 SECONDS, BYTES = 1.0, 64 * 2**20
-N_BYTES, N_SEALED, N_TEXT = 240, 300, 700  # per model: 14, 14 and 4 models
+TIMES = int(os.environ.get("MAXMARGIN_MUTATIONS", "1"))
+N_BYTES, N_SEALED, N_TEXT = 240 * TIMES, 300 * TIMES, 700 * TIMES  # per model: 14, 14 and 4 models
 WIDEST = 1000  # a model of more features is valid, but not asked for predictions
 NUMBERS = [np.nan, np.inf, -1.0, 0.0, 0.5, 1.0, 1e9, -1e100, 2.0**31, 2.0**63]
 REFUSALS = ("overflow", "infinity", "break_ties", "negative on the diagonal",
