@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.utils.validation import has_fit_parameter
 
-from maxmargin import SVC, LinearSVC, NuSVC
+from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR
 from maxmargin.kernels import Custom
 
 pytestmark = [pytest.mark.filterwarnings(rule) for rule in IGNORED]
@@ -70,6 +70,37 @@ def test_weights_that_mean_nothing_are_refused(title, weight, message):
     X, y = data_for(EVERY[title]())
     with pytest.raises(ValueError, match=message):
         EVERY[title]().fit(X, y, weight(y))
+
+
+@pytest.mark.parametrize("cls", [SVC, LinearSVC, LinearSVR], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(("C", "weight"), [(1e300, 1e100), (1e200, 1.0), (1e50, 1e51)])
+def test_prices_that_overflow_are_refused_by_name(cls, C, weight):
+    X, y = blobs(2)
+    with pytest.raises(ValueError, match="C times the weight of a row must be at most 1e"):
+        cls(C=C).fit(X, y, np.full(len(y), weight))
+
+
+@pytest.mark.parametrize("cls", [SVR, NuSVR], ids=lambda cls: cls.__name__)
+def test_prices_of_a_tube_that_overflow_are_too(cls):
+    X, y = blobs(2)
+    with pytest.raises(ValueError, match="C times the weight of a row must be at most 1e"):
+        cls(C=1e300).fit(X, y, np.full(len(y), 1e95))
+
+
+@pytest.mark.parametrize("cls", [SVC, NuSVC, LinearSVC], ids=lambda cls: cls.__name__)
+def test_class_weights_that_overflow_are_refused_by_name(cls):
+    X, y = blobs(2)
+    with pytest.raises(ValueError, match="sample_weight times class_weight must be at most"):
+        cls(class_weight={0: 1e300}).fit(X, y, np.full(len(y), 1e50))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_rows_that_cost_next_to_nothing_do(loss):
+    X, y = blobs(2)
+    weight = np.where(np.arange(len(y)) % 3 == 0, 1e-310, 1.0)
+    found = LinearSVC(loss=loss, tol=1e-6).fit(X, y, weight)
+    without = LinearSVC(loss=loss, tol=1e-6).fit(X, y, np.round(weight))
+    np.testing.assert_allclose(found.coef_, without.coef_, rtol=1e-4)
 
 
 @pytest.mark.parametrize("title", CLASSIFIERS)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.estimators.multiclass import ABSENT
-from maxmargin.estimators.validation import check_result, check_size, validate_data
+from maxmargin.estimators.validation import check_result, check_size, costs, validate_data
 
 
 class Path(NamedTuple):
@@ -70,7 +70,7 @@ class LinearModel(BaseEstimator):
             factors = compute_class_weight(
                 self.class_weight, classes=self.classes_, y=y, sample_weight=weight
             )
-        cost = weight * np.where(np.isinf(factors), 0.0, factors)[labels]
+        cost = costs(weight, np.where(np.isinf(factors), 0.0, factors)[labels])
         if len(np.unique(labels[cost > 0])) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."

@@ -19,7 +19,7 @@ from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel
 from maxmargin.estimators.parameters import LINEAR_CONSTRAINTS, check_parameters
-from maxmargin.estimators.validation import checked_weight, seed_of
+from maxmargin.estimators.validation import checked_weight, prices, seed_of
 from maxmargin.problems.certificate import combine
 from maxmargin.problems.linear import linear_svc, linear_svr
 from maxmargin.solvers import solver_named
@@ -70,7 +70,7 @@ class LinearSVM(LinearModel):
         X = X if len(used) == len(y) else X[used]
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         weights, self.n_iter_, proofs, reasons = self._solve(
-            X, [t[used] for t in targets], self.C * cost[used], bias
+            X, [t[used] for t in targets], prices(self.C, cost[used]), bias
         )
         self.coef_ = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = bias * weights[:, -1] if self.fit_intercept else 0.0

@@ -25,7 +25,7 @@ from maxmargin.estimators.probability import (
     fold_of,
     positive_probability,
 )
-from maxmargin.estimators.validation import seed_of
+from maxmargin.estimators.validation import costs, prices, seed_of
 from maxmargin.problems.reductions import c_svc, model_of_hulls, nu_svc
 from maxmargin.solvers.leave_out import leave_out
 from maxmargin.solvers.margin import solve_hard_margin, solve_nu
@@ -79,7 +79,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         class_weight = np.ones(len(classes))
         if self.class_weight is not None:
             class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
-        targets = ClassTargets(classes, labels, class_weight, weight * class_weight[labels])
+        targets = ClassTargets(classes, labels, class_weight, costs(weight, class_weight[labels]))
         if sum(len(rows) > 0 for rows in targets.members) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."
@@ -425,7 +425,7 @@ class SVC(ClassificationSVM):
         return super()._targets(y, weight)
 
     def _problem(self, kernel, X, signs, cost):
-        return c_svc(kernel, X, signs, self.C * cost)
+        return c_svc(kernel, X, signs, prices(self.C, cost))
 
     def _solve_fold(self, solver, problem, keep, solution, engine, budget):
         if np.isinf(self.C):

@@ -3,7 +3,7 @@
 from sklearn.base import RegressorMixin
 
 from maxmargin.estimators.base import Machine, SingleSVM
-from maxmargin.estimators.validation import check_size
+from maxmargin.estimators.validation import check_size, prices
 from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
 
 LARGEST_C = 1e10  # what C=inf means: a tube that no point may leave need not exist
@@ -92,7 +92,7 @@ class SVR(RegressionSVM):
         self.trace = trace
 
     def _problem(self, kernel, X, y, weight):
-        return epsilon_svr(kernel, X, y, min(self.C, LARGEST_C) * weight, self.epsilon)
+        return epsilon_svr(kernel, X, y, prices(min(self.C, LARGEST_C), weight), self.epsilon)
 
 
 class NuSVR(RegressionSVM):
@@ -164,7 +164,7 @@ class NuSVR(RegressionSVM):
         self.trace = trace
 
     def _problem(self, kernel, X, y, weight):
-        return nu_svr(kernel, X, y, min(self.C, LARGEST_C) * weight, self.nu)
+        return nu_svr(kernel, X, y, prices(min(self.C, LARGEST_C), weight), self.nu)
 
     def _machine(self, rows, build):
         return Machine(rows, build, model=model_of_nu_svr)

@@ -86,6 +86,26 @@ def checked_weight(sample_weight, X):
     return weight
 
 
+def check_product(name, values):
+    """Refuse products of prices and weights so large that their own products would overflow."""
+    largest = float(np.max(values, initial=0.0))
+    if largest > LARGEST_WEIGHT:
+        raise ValueError(f"{name} must be at most {LARGEST_WEIGHT:g}, got {largest:g}.")
+    return values
+
+
+@np.errstate(over="ignore")  # infinity is refused too
+def prices(C, weight):
+    """What slack costs in each row: C times its weight. The hard margin's C is infinite."""
+    return C * weight if np.isinf(C) else check_product("C times the weight of a row", C * weight)
+
+
+@np.errstate(over="ignore")
+def costs(weight, class_weight):
+    """What each row counts: its weight times that of its class."""
+    return check_product("sample_weight times class_weight", weight * class_weight)
+
+
 def seed_of(random_state):
     """A seed for NumPy's generators; None means the same one every time."""
     if isinstance(random_state, np.random.RandomState):

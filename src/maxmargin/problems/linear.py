@@ -17,6 +17,8 @@ import numpy as np
 from maxmargin import arrays
 from maxmargin.problems.certificate import Certificate
 
+SMALLEST = 1e-300  # price of a row, of which the inverse is still a number
+
 
 @dataclass(frozen=True)
 class LinearProblem:
@@ -150,4 +152,5 @@ def linear_svr(X, y, C, bias, epsilon, squared):
 
 
 def _damping(C, squared):
-    return 0.5 / C if squared else np.zeros(len(C))
+    """A row that costs less than SMALLEST has next to no part in w either way."""
+    return 0.5 / np.maximum(C, SMALLEST) if squared else np.zeros(len(C))
