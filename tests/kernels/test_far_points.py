@@ -27,6 +27,14 @@ def test_the_middle_is_amid_the_rows(n):
         np.testing.assert_array_equal(arrays.middle(sparse.csr_array(X)), found)
 
 
+@pytest.mark.parametrize("period", [3, 10, 20, 22, 40, 50, 100])
+@pytest.mark.parametrize("n", [90, 1000, 4321])
+def test_no_order_of_the_rows_makes_far_ones_the_middle(n, period):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    X[::period] += 1e8
+    assert np.all(np.abs(arrays.middle(X)) < 2.0)
+
+
 def test_lasso_ends_on_columns_that_hardly_differ_from_their_means():
     rng = np.random.default_rng(0)
     X = 1e8 * rng.normal(size=8) + np.outer(rng.normal(size=39), rng.normal(size=8))

@@ -10,10 +10,10 @@ from oracle import oracle_objective
 from zoo import ZOO
 
 from maxmargin.engines import engine_named
-from maxmargin.kernels import RBF
+from maxmargin.kernels import RBF, Linear
 from maxmargin.problems import certify
 from maxmargin.problems.certificate import combine
-from maxmargin.problems.reductions import hard_margin
+from maxmargin.problems.reductions import c_svc, hard_margin
 from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget
 
@@ -140,3 +140,18 @@ def test_what_is_not_a_number_is_not_optimal(where):
     proof = certify(NOISY, parts["coef"], parts["bias"], 1e-3, parts["expansion"])
     assert not proof.optimal
     assert proof.kkt_violation == np.inf
+
+
+def test_nor_is_a_hard_margin_without_a_bias():
+    problem = c_svc(Linear(), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.full(2, np.inf))
+    assert certify(problem, np.array([0.5, -0.5]), np.zeros(1), 1e-3).optimal
+    assert not certify(problem, np.array([0.5, -0.5]), np.array([np.nan]), 1e-3).optimal
+
+
+def test_nor_is_a_whole_of_which_a_part_is_no_number():
+    good = replace(proof_of(), by_gap=True)
+    bad = replace(good, dual_objective=np.nan)
+    for parts in [(good, bad), (bad, good)]:
+        assert combine(parts).relative_gap == np.inf
+        assert not combine(parts).optimal
+    assert combine([good, good]).optimal

@@ -1,5 +1,7 @@
 """Strides of all free points at once end hard problems that pairs of points creep through."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,31 @@ def test_a_checkerboard_at_a_large_price():
     model = SVC(C=1e4, gamma=1.0).fit(X, y)
     assert model.converged_
     assert model.certificate_.relative_gap < 1e-3
+
+
+def test_where_tol_is_below_rounding_the_best_point_is_kept():
+    rng = np.random.RandomState(165)
+    X = 1100.0 * rng.randn(182, 5)
+    y = np.where(X[:, 0] + 550.0 * rng.randn(182) > 0, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rounding leaves a violation of a hundredth
+        model = SVC(kernel="linear", C=4e6).fit(X, y)
+    assert model.certificate_.relative_gap < 0.01  # of the last point it would be 0.999
+
+
+def test_a_callback_that_says_stop_is_asked_no_more(monkeypatch):
+    monkeypatch.setattr("maxmargin.solvers.smo.SLICE", 100_000)
+    X, y = noisy()
+    seen = []
+
+    def stop_beyond_tol(progress):
+        seen.append(progress.violation)
+        return progress.violation <= progress.tol or len(seen) > 10_000
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        SVC(kernel="linear", C=1e4, callbacks=[stop_beyond_tol]).fit(X, y)
+    assert sum(violation <= 1e-3 for violation in seen) <= 2  # one, and the last of a fit
 
 
 def test_the_tube_of_a_regression_is_not_crossed_by_a_stride():

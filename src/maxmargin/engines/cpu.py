@@ -27,6 +27,11 @@ TILE_COLUMNS = 1024
 EXPAND_ROWS = 512
 COSTLY = 64  # numbers in a point, from which on a kernel row is stored when it is first made
 
+# glibc gives memory back to the system as soon as it is freed, if it is as large as the largest
+# that was freed before. After this one, the matrices of small fits stay with the process, which
+# saves the next fit a third of its time: the first touch of new memory costs more than arithmetic.
+np.empty(8 << 20, dtype=np.uint8)
+
 # By `_finite`, which says what overflowed; NumPy's own warnings would come once per thread.
 OVERFLOW_IS_CHECKED_LATER = np.errstate(over="ignore", invalid="ignore")
 

@@ -76,7 +76,7 @@ class Certificate:
     @property
     def duality_gap(self):
         if self.parts:
-            return max(part.duality_gap for part in self.parts)
+            return float(np.max([part.duality_gap for part in self.parts]))
         return self.primal_objective - self.dual_objective
 
     @property
@@ -84,7 +84,7 @@ class Certificate:
         if self.parts:
             return max(part.relative_gap for part in self.parts)
         size = max(abs(self.primal_objective), abs(self.dual_objective))
-        if not np.isfinite(size):
+        if not np.isfinite(size + self.duality_gap):
             return np.inf
         return self.duality_gap / size if size > 0 else 0.0
 
@@ -201,7 +201,7 @@ class _Measured:
         if self.is_hard:
             # Shrink the separator's margins to the smallest: that one satisfies every constraint.
             margin = np.min(np.where(problem.upper > 0, 1.0, -1.0) * (problem.linear - residual))
-            self.primal = 0.5 * square / margin**2 if margin > 0 else np.inf
+            self.primal = np.inf if margin <= 0 else 0.5 * square / margin**2
         else:
             self.primal = float(0.5 * square + bias @ problem.totals + losses.sum())
 

@@ -65,7 +65,7 @@ def _solve_to_margin(solver, problem, engine, budget, start, tol, size, least):
         solution = fitting.solve(problem, engine, within, start, expansion)
         n_iter += solution.n_iter
         rho, start, expansion = margin_of(solution), solution.coef, solution.expansion
-        if solution.stopped == "stalled" and not verified:
+        if solution.stopped == "stalled" and not (verified or solution.recomputed):
             verified = True  # with float64, where float32 found no step that helps
         elif solution.stopped != "converged":
             return replace(solution, n_iter=n_iter)

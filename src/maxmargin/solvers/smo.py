@@ -192,15 +192,9 @@ class _Run:
             block = _Block(problem, self.state, matrix, order)
         self.look_at(block)
         try:
-            stopped = self.solve_block(block, self.tol, self.budget.max_iter)
+            stopped = self.refine(block, self.tol, self.budget.max_iter)
             if stopped == "converged" and self.tight:
-                self.go_on(block)
-            else:
-                self.violation = block.refresh(problem)
-            if self.violation > self.tol and stopped in ("converged", "stalled"):
-                stopped = self.refine(block, self.tol, self.budget.max_iter)
-            if self.tight and self.n_iter >= self.budget.max_iter:
-                stopped = "max_iter"  # whoever sets a limit is told that it was reached
+                stopped = self.go_on(block)
         finally:
             self.state = self.state.after_whole(block)
             self.note(self.state)
@@ -212,7 +206,17 @@ class _Run:
         extra = min(TIGHT_WORK // self.problem.n**2, TIGHT_STEPS)
         limit = min(self.n_iter + max(self.n_iter, extra), self.budget.max_iter)
         self.strides = False  # equal points share their multipliers as SMO left them
+        optimal = block.coef.copy()
         self.refine(block, min(self.tol, TIGHT_TOL), limit)
+        if self.violation > self.tol:  # it does not fall with every step
+            self.go_back(block, optimal)
+        # Whoever sets a limit is told that it was reached.
+        return "max_iter" if self.n_iter >= self.budget.max_iter else "converged"
+
+    def go_back(self, block, coef):
+        block.set_coef(coef)
+        self.violation = block.refresh(self.problem)
+        self.objective = block.objective(self.problem)
 
     def look_at(self, block):
         """A block that holds all points tells the gradient at a start where it is not known."""
@@ -225,16 +229,24 @@ class _Run:
         """Solve the block; then compute its gradient anew, and go on if that shows a violation.
 
         Each of a million steps leaves a rounding error in the gradient, so that only a new one
-        tells whether the tolerance has been reached, or can be.
+        tells whether the tolerance has been reached, or can be. Where it cannot, the best point
+        that was seen is kept.
         """
+        least, best = np.inf, None
         for _ in range(REFRESHES):
             stopped = self.solve_block(block, stop, max_iter)
             self.violation = block.refresh(self.problem)
             if self.violation <= stop:
                 return "converged"
+            if self.violation < least:
+                least, best = self.violation, block.coef.copy()
             if stopped not in ("converged", "stalled"):
-                return stopped
-        return "stalled"
+                break
+        else:
+            stopped = "stalled"
+        if self.violation > least:
+            self.go_back(block, best)
+        return stopped
 
     def solve_block(self, block, stop, max_iter):
         """Run the inner solver slice by slice until `stop`, a limit, or nothing moves any more."""
@@ -318,6 +330,7 @@ class _Run:
     # Many blocks.
 
     def by_blocks(self):
+        least, best = np.inf, None
         for dtype in (np.float32,) + (np.float64,) * (REFRESHES - 1):
             try:
                 stopped = self.rounds(dtype)
@@ -336,6 +349,11 @@ class _Run:
             self.note(self.state)
             if self.violation <= self.tol:
                 return "converged"
+            if self.violation < least:
+                least, best = self.violation, self.state
+        if self.violation > least:  # rounding may have led away from it
+            self.violation, self.state = least, best
+            self.note(self.state)
         return "stalled"
 
     def rounds(self, dtype):
@@ -486,6 +504,12 @@ class _Block:
         self.exact = self.exact and outcome[0] == 0
         self.n_steps += outcome[0]
         return outcome
+
+    def set_coef(self, coef):
+        self.coef[:] = coef
+        compiled.fill_offsets(
+            self.coef, self.lower, self.upper, self.epsilon, self.up, self.low
+        )  # fmt: skip
 
     def objective(self, problem):
         """The dual objective, for a block that is the whole problem."""
