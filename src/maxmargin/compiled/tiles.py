@@ -3,6 +3,7 @@
 import numpy as np
 
 from maxmargin.compiled.numba_setup import compiled, float32_from_bits, float64_from_bits
+from maxmargin.kernels.pairs import CANCELLED
 
 LOG2_E = 1.4426950408889634
 
@@ -19,6 +20,9 @@ POWERS_32 = tuple(np.float32(power) for power in _power_of_two(6))
 POWERS_64 = tuple(float(power) for power in _power_of_two(10))
 SMALLEST_EXPONENT_32 = np.float32(-126.0)
 SMALLEST_EXPONENT_64 = -1022.0
+
+VANISHED = 746.0  # exp(-t) is zero from here on
+FAR = 1e4  # gamma |x|^2, beyond which its rounding error, 1e-12 or more, may show in the kernel
 
 
 @compiled
@@ -42,11 +46,18 @@ def gaussian_from_dots_32(tile, squared_norms_a, squared_norms_b, gamma):
 
 
 @compiled
-def gaussian_from_dots_64(tile, squared_norms_a, squared_norms_b, gamma):
-    """Replace x.z by exp(-gamma |x - z|^2) in a float64 tile."""
+def gaussian_from_dots_64(tile, squared_norms_a, squared_norms_b, gamma, far):
+    """Replace x.z by exp(-gamma |x - z|^2) in a float64 tile.
+
+    Rows with gamma |x|^2 above `far` are left as they are; returned is how many there are.
+    """
     p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 = POWERS_64
+    n_far = 0
     for i in range(tile.shape[0]):
         norm = squared_norms_a[i]
+        if gamma * norm > far:
+            n_far += 1
+            continue
         for j in range(tile.shape[1]):
             distance = norm + squared_norms_b[j] - 2.0 * tile[i, j]
             t = -gamma * LOG2_E * (distance if distance > 0.0 else 0.0)
@@ -56,3 +67,23 @@ def gaussian_from_dots_64(tile, squared_norms_a, squared_norms_b, gamma):
             high = p5 + r * (p6 + r * (p7 + r * (p8 + r * (p9 + r * p10))))
             power = p0 + r * (p1 + r * (p2 + r * (p3 + r * (p4 + r * high))))
             tile[i, j] = power * float64_from_bits((whole + np.int64(1023)) << np.int64(52))
+    return n_far
+
+
+@compiled
+def far_gaussian_from_dots(tile, squared_norms_a, squared_norms_b, gamma, far, A, B):
+    """The same for the rows that were left: points so far out that what |x|^2 + |z|^2 - 2 x.z loses
+    to rounding would show. Where most of it cancels, differences take its place."""
+    for i in range(tile.shape[0]):
+        norm = squared_norms_a[i]
+        if gamma * norm <= far:
+            continue
+        for j in range(tile.shape[1]):
+            terms = norm + squared_norms_b[j]
+            distance = terms - 2.0 * tile[i, j]
+            if distance < CANCELLED * terms:
+                distance = 0.0
+                for k in range(A.shape[1]):
+                    distance += (A[i, k] - B[j, k]) * (A[i, k] - B[j, k])
+            t = gamma * distance
+            tile[i, j] = np.exp(-t) if t < VANISHED else 0.0  # most do, and exp takes its time

@@ -12,7 +12,12 @@ import numpy as np
 from maxmargin import arrays
 from maxmargin.compiled.dots import narrow_dots, sparse_dots
 from maxmargin.compiled.rows import subtract_rows
-from maxmargin.compiled.tiles import gaussian_from_dots_32, gaussian_from_dots_64
+from maxmargin.compiled.tiles import (
+    FAR,
+    far_gaussian_from_dots,
+    gaussian_from_dots_32,
+    gaussian_from_dots_64,
+)
 from maxmargin.engines.rows import NOT_STORED, RowCache
 from maxmargin.engines.threads import single_threaded_blas, workers
 from maxmargin.errors import OVERFLOW, KernelError
@@ -66,10 +71,15 @@ class TilePairs(Pairs):
         return self._dots(self.A.numbers, self.B.numbers)
 
     def gaussian(self, gamma):
-        tile = self._dots(self.A.centred, self.B.centred)
-        single = tile.dtype == np.float32
-        finish = gaussian_from_dots_32 if single else gaussian_from_dots_64
-        finish(tile, self.A.centred_squared_norms, self.B.centred_squared_norms, float(gamma))
+        A, B, gamma = self.A.centred, self.B.centred, float(gamma)
+        tile = self._dots(A, B)
+        norms = self.A.centred_squared_norms, self.B.centred_squared_norms
+        if tile.dtype == np.float32:
+            gaussian_from_dots_32(tile, *norms, gamma)
+        else:
+            far = np.inf if arrays.is_sparse(A) or arrays.is_sparse(B) else FAR
+            if gaussian_from_dots_64(tile, *norms, gamma, far):
+                far_gaussian_from_dots(tile, *norms, gamma, far, A, B)
         if self.A is self.B:
             np.fill_diagonal(tile, 1)
         return tile

@@ -14,6 +14,8 @@ from sklearn.metrics.pairwise import manhattan_distances
 from maxmargin import arrays
 from maxmargin.errors import OVERFLOW, KernelError
 
+CANCELLED = 1e-6  # of |x|^2 + |z|^2: a distance below it has lost six digits to rounding, or more
+
 
 class Points:
     """Rows of X, ready for kernel evaluation.
@@ -132,6 +134,15 @@ def _shifted(X, centre, dtype):
     return shifted
 
 
+def _mend(distances, norms, A, B):
+    """Compute those that have lost their digits again, from the differences."""
+    rows, columns = np.nonzero(distances < CANCELLED * norms)
+    for part in arrays.blocks(len(rows), max(1, 1_000_000 // max(1, A.shape[1]))):
+        differences = A[rows[part]] - B[columns[part]]
+        squares = np.einsum("ij,ij->i", differences, differences)
+        distances[rows[part], columns[part]] = squares
+
+
 class Pairs:
     """All pairs of a point of `A` and a point of `B`, and what a kernel may ask about them.
 
@@ -154,6 +165,8 @@ class Pairs:
         distances *= -2
         distances += norms
         np.maximum(distances, 0, out=distances)
+        if not arrays.is_sparse(self.A.centred) and distances.dtype == np.float64:
+            _mend(distances, norms, self.A.centred, self.B.centred)
         if self.A is self.B:
             np.fill_diagonal(distances, 0)
         return distances
