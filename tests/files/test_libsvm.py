@@ -1,12 +1,15 @@
 """LIBSVM's model files: LIBSVM itself reads ours, and we read LIBSVM's."""
 
+import bz2
+import gzip
+import lzma
 import re
 from ctypes import c_double
 from itertools import combinations
 
 import numpy as np
 import pytest
-from model_zoo import COMPOSED, IGNORED, data, fitted
+from model_zoo import COMPOSED, IGNORED, data, fitted, fitted_on_gram
 from scipy import sparse
 
 import maxmargin
@@ -240,3 +243,46 @@ def test_crafted_models_are_refused_with_their_place(name, tmp_path):
     path.write_text(GOOD.replace(old, new, 1))
     with pytest.raises(FileError, match=rf"^{re.escape(str(path))}:.*({reason})"):
         load_libsvm(path)
+
+
+WHOLE = {
+    "two classes": lambda: fitted("SVC", labels=(-1, 1), n_classes=2),
+    "three classes": lambda: fitted("SVC", labels=(3, 1, 2)),
+    "regression": lambda: fitted("SVR"),
+    "precomputed": lambda: fitted_on_gram("SVC"),
+    "no support vectors": lambda: fitted("SVR", epsilon=1e3),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_text_cut_off_at_any_byte_is_refused(kind, tmp_path):
+    path = tmp_path / "model"
+    save_libsvm(WHOLE[kind](), path)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        part = whole[:length]
+        path.write_bytes(part)
+        within_a_line = part and not part.endswith(b"\n")
+        reason = "was cut off" if within_a_line else "ends before the line SV|total_sv is"
+        with pytest.raises(FileError, match=rf"^{re.escape(str(path))}:.*({reason})"):
+            load_libsvm(path)
+
+
+FORMS = {
+    "Windows line ends": lambda text: text.replace(b"\n", b"\r\n"),
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_other_forms_of_a_text_are_read_and_refused_where_cut_off(form, tmp_path):
+    path = tmp_path / "model"
+    whole = FORMS[form](GOOD.encode())
+    path.write_bytes(whole)
+    assert load_libsvm(path).dual_coef_.nnz == 3
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileError, match=rf"^{re.escape(str(path))}:"):
+            load_libsvm(path)

@@ -55,14 +55,22 @@ def load_libsvm(path, *, n_features=None, max_bytes=MAX_BYTES):
     takes the one that stands first in the file.
     """
     with reasons_named(path), text_of(path, max_bytes) as file:
-        head, n_head = _read_head(path, file)
+        lines = _whole_lines(path, file)
+        head = _read_head(path, lines)
         reader = SparseReader(path, n_leading=head["nr_class"] - 1)
-        lines = enumerate(file, start=n_head + 1)
         while block := list(islice(lines, BLOCK_LINES)):
             reader.add([line.rstrip(b" \t\r\n") for _, line in block], [n for n, _ in block])
         model = _model_of(head, reader.rows(), n_features)
         check_model(model)
         return model
+
+
+def _whole_lines(path, file):
+    """(number, line), each with its end: half of the last number would be a number too."""
+    for number, line in enumerate(file, start=1):
+        if not line.endswith(b"\n"):
+            raise fault(path, number, len(line) + 1, "the file was cut off, this line has no end")
+        yield number, line
 
 
 # What a field of numbers holds: how many (None: any), and of which kind.
@@ -81,16 +89,16 @@ FIELDS = {
 }
 
 
-def _read_head(path, file):
-    """The fields above the line "SV", each at most once, and how many lines that were."""
+def _read_head(path, lines):
+    """The fields above the line "SV", each at most once."""
     head = {}
-    for number, line in enumerate(file, start=1):
+    for number, line in lines:
         words = line.decode("ascii", "backslashreplace").split()
         if not words:
             raise fault(path, number, 1, "expected a field, got an empty line")
         key, *values = words
         if key == "SV":
-            return _checked_head(head), number
+            return _checked_head(head)
         if key in head:
             raise fault(path, number, 1, f"{key} is there twice")
         if key in ("svm_type", "kernel_type"):
