@@ -16,6 +16,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from limits import BYTES, SECONDS
 from model_zoo import IGNORED, KINDS, answers, fitted, model_of, opened_up, rows_for, seal
 from scipy import sparse
 
@@ -23,7 +24,6 @@ from maxmargin.files import FileError, load, load_libsvm, save, save_libsvm
 
 pytestmark = [pytest.mark.filterwarnings(one) for one in IGNORED]
 
-SECONDS, BYTES = 1.0, 64 * 2**20
 TIMES = int(os.environ.get("MAXMARGIN_MUTATIONS", "1"))
 N_BYTES, N_SEALED, N_TEXT = 240 * TIMES, 300 * TIMES, 700 * TIMES  # per model: 14, 14 and 4 models
 WIDEST = 1000  # a model of more features is valid, but not asked for predictions

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from limits import refused
 from model_zoo import COMPOSED, IGNORED, data, fitted, fitted_on_gram
 from scipy import sparse
 
@@ -241,8 +242,7 @@ def test_crafted_models_are_refused_with_their_place(name, tmp_path):
     old, new, reason = CRAFTED[name]
     path = tmp_path / "model"
     path.write_text(GOOD.replace(old, new, 1))
-    with pytest.raises(FileError, match=rf"^{re.escape(str(path))}:.*({reason})"):
-        load_libsvm(path)
+    refused(load_libsvm, path, reason)
 
 
 WHOLE = {
