@@ -4,12 +4,13 @@ import bz2
 import gzip
 import lzma
 import re
+import time
 from ctypes import c_double
 from itertools import combinations
 
 import numpy as np
 import pytest
-from limits import refused
+from limits import SECONDS, refused
 from model_zoo import COMPOSED, IGNORED, data, fitted, fitted_on_gram
 from scipy import sparse
 
@@ -243,6 +244,20 @@ def test_crafted_models_are_refused_with_their_place(name, tmp_path):
     path = tmp_path / "model"
     path.write_text(GOOD.replace(old, new, 1))
     refused(load_libsvm, path, reason)
+
+
+def test_a_model_of_many_classes_is_read_in_a_second(tmp_path):
+    path, k = tmp_path / "model", 300
+    n_machines = k * (k - 1) // 2
+    head = f"svm_type c_svc\nkernel_type linear\nnr_class {k}\ntotal_sv 0\n"
+    rho, labels = map(str, range(n_machines)), map(str, range(k, 0, -1))
+    path.write_text(f"{head}rho {' '.join(rho)}\nlabel {' '.join(labels)}\nnr_sv {'0 ' * k}\nSV\n")
+    began = time.perf_counter()
+    model = load_libsvm(path)
+    assert time.perf_counter() - began < SECONDS
+    assert model.classes_.tolist() == list(range(1, k + 1))
+    turned = {(k - j, k - i): rho for rho, (i, j) in enumerate(combinations(range(k), 2))}
+    assert model.intercept_.tolist() == [turned[pair] for pair in sorted(turned)]
 
 
 WHOLE = {

@@ -6,8 +6,6 @@ and with two classes positive speaks for the second. `reordered` leads from one 
 another, and that is all the difference there is.
 """
 
-from itertools import combinations
-
 import numpy as np
 
 SVM_TYPES = {
@@ -30,7 +28,7 @@ LARGEST_LABEL = 2**31  # LIBSVM counts and labels in 32 bits
 
 def opponent_row(own, other):
     """Where the coefficients of a class against another stand: its opponents in order."""
-    return other - 1 if own < other else other
+    return other - (own < other)
 
 
 def groups_of(counts):
@@ -44,15 +42,21 @@ def reordered(coef, intercepts, counts, order):
     `coef` has a row per opponent and a column per support vector, grouped by class; a decision is
     positive for the first class of its pair. Class k of the result is class order[k] of the input.
     """
-    groups, pairs = groups_of(counts), list(combinations(range(len(counts)), 2))
+    order, everyone = np.asarray(order), np.arange(len(counts))
+    groups, new_groups = groups_of(counts), groups_of([counts[k] for k in order])
     rows = np.concatenate([np.arange(len(coef[0]))[groups[k]] for k in order])
-    new_groups = groups_of([counts[k] for k in order])
-    new_coef, new_intercepts = np.zeros_like(coef), np.empty(len(pairs))
-    for machine, (i, j) in enumerate(pairs):
-        a, b = order[i], order[j]
-        sign = 1.0 if a < b else -1.0  # the pair is turned round
-        new_intercepts[machine] = sign * intercepts[pairs.index((min(a, b), max(a, b)))]
-        for own, other, old, old_other in ((i, j, a, b), (j, i, b, a)):
-            values = coef[opponent_row(old, old_other), groups[old]]
-            new_coef[opponent_row(own, other), new_groups[own]] = sign * values
-    return new_coef, new_intercepts, rows
+    new_coef = np.zeros_like(coef)
+    for own, old in enumerate(order):  # a class at a time: there are many pairs
+        others = np.delete(everyone, own)
+        sign = _turned(own, others, order)
+        values = coef[opponent_row(old, order[others]), groups[old]]
+        new_coef[opponent_row(own, others), new_groups[own]] = sign[:, None] * values
+    i, j = np.triu_indices(len(order), 1)
+    first, second = np.minimum(order[i], order[j]), np.maximum(order[i], order[j])
+    machine = first * (2 * len(order) - first - 1) // 2 + second - first - 1
+    return new_coef, _turned(i, j, order) * intercepts[machine], rows
+
+
+def _turned(own, others, order):
+    """-1 for the pairs whose two classes change places, else 1."""
+    return np.where((own < others) == (order[own] < order[others]), 1.0, -1.0)
