@@ -1,6 +1,7 @@
 """Crafted model files: each is refused with its reason, within a second and little memory."""
 
 import re
+import stat
 import zipfile
 
 import numpy as np
@@ -352,15 +353,36 @@ def test_hostile_containers(name, tmp_path):
 
 def test_compressed_members_are_refused_before_they_are_unpacked(tmp_path):
     path = tmp_path / "bomb.mm"
-    bytes_of(path, [(JSON, b"{}"), ("zeros.npy", bytes(20 * 2**20))], zipfile.ZIP_DEFLATED)
-    assert path.stat().st_size < 10**5
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr(JSON, b"{}")
+        with bomb.open("zeros.npy", "w") as zeros:
+            for _ in range(200):
+                zeros.write(bytes(10**6))
+    assert path.stat().st_size < 200_000  # a thousandth of what it unpacks to
     refused(load, path, "is compressed; model files are not")
 
 
 def test_a_long_list_of_members_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "many.mm"
-    bytes_of(path, [(f"{k}.npy", b"") for k in range(20_000)])
+    bytes_of(path, [(f"{k}.npy", b"") for k in range(10**5)])
     refused(load, path, "its list of members is too long")
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFDIR, stat.S_IFIFO, stat.S_IFCHR])
+@pytest.mark.parametrize("name", ["intercept_.npy", JSON])
+def test_members_that_are_links_or_devices(name, kind, tmp_path):
+    good, bad = tmp_path / "good.mm", tmp_path / "bad.mm"
+    save(model_of("binary"), good)
+    for mode in (stat.S_IFREG | 0o644, kind | 0o777):
+        with zipfile.ZipFile(bad, "w") as target:
+            for member, content in members_of(good):
+                info = zipfile.ZipInfo(member)
+                info.external_attr = (mode if member == name else 0o600) << 16
+                target.writestr(info, content)
+        if stat.S_ISREG(mode):
+            load(bad)
+        else:
+            refused(load, bad, f"member {name} is a link or a device")
 
 
 def test_members_that_lie_over_each_other(tmp_path):

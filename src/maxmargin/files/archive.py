@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import re
+import stat
 import tokenize
 import zipfile
 from math import prod
@@ -22,6 +23,7 @@ DOCUMENT = "model.json"
 LARGEST_DOCUMENT = 2**20
 LARGEST_DIRECTORY = 2**17
 UTF8_NAMES = 0x800  # the only flag a member may carry: not encrypted, not streamed
+PLAIN_FILES = (0, stat.S_IFREG)  # 0: the writer does not say
 MEMBER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}\.npy")
 # What NumPy lets through from the tokenizer and from ast.literal_eval, which read its headers.
 UNPARSED = (SyntaxError, TypeError, MemoryError, OverflowError, RecursionError, tokenize.TokenError)
@@ -105,7 +107,7 @@ class _Bounded:
 
 
 def _checked_members(archive, length):
-    """The members by name: known names, no doubles, nothing packed, no more than the file holds."""
+    """The members by name: known plain files, each once, not packed, no longer than the file."""
     infos = {}
     for info in archive.infolist():
         name = info.filename
@@ -113,6 +115,8 @@ def _checked_members(archive, length):
             raise ValueError(f"unknown member {name[:100]!r}.")
         if name in infos:
             raise ValueError(f"member {name} is there twice.")
+        if stat.S_IFMT(info.external_attr >> 16) not in PLAIN_FILES:
+            raise ValueError(f"member {name} is a link or a device, not a plain file.")
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
             raise ValueError(f"member {name} is compressed; model files are not.")
         if info.flag_bits & ~UTF8_NAMES:
