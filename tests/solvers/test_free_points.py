@@ -29,7 +29,7 @@ def test_a_large_price_of_a_kernel_of_low_rank_is_solved_in_few_steps(options, C
 def test_without_strides_the_same_answer_takes_many_more_steps(monkeypatch):
     X, y = noisy(200)
     with_strides = SVC(kernel="linear", C=1e3).fit(X, y)
-    monkeypatch.setattr("maxmargin.solvers.smo.stride", lambda block, rounding: 0.0)
+    monkeypatch.setattr("maxmargin.solvers.smo.stride", lambda block, rounding: (0.0, 0))
     without = SVC(kernel="linear", C=1e3).fit(X, y)
     assert 2 * with_strides.n_iter_[0] < without.n_iter_[0]
     objectives = [model.certificate_.dual_objective for model in (with_strides, without)]

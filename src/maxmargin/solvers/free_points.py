@@ -24,25 +24,28 @@ LITTLE = 1e-3  # of what the strides before have gained: not worth another
 
 
 def stride(block, rounding):
-    """Move the free points of a block towards their joint optimum; what the objective gained.
+    """Move the free points of a block towards their joint optimum.
 
-    A gain of no more than `rounding` is none.
+    Returns what the objective gained, and the work in multiplications. A gain of no more than
+    `rounding` is none.
     """
     # Equal offsets leave out the points at the kink of |c|, which are held there.
     free = np.flatnonzero((block.up > -FREE) & (block.low < FREE) & (block.up == block.low))
     if not 2 <= len(free) <= MOST:
-        return 0.0
+        return 0.0, 0
     K = block.K[np.ix_(free, free)]
     inverse = _inverse(K)
     K = K.astype(np.float64)
     if inverse is None:
-        return 0.0
+        return 0.0, len(free) ** 3
     groups = np.searchsorted(block.starts, free, side="right")
     members = (groups[:, None] == np.unique(groups)).astype(np.float64)
     lower, upper = _box(block, free)
     coef, slope = block.coef[free], block.gradient[free] + block.up[free]
     gained, still = 0.0, np.arange(len(free))  # the points that are free still
+    work = len(free) ** 3
     for _ in range(len(free)):
+        work += 4 * len(free) * len(still)
         step = _joint_step(inverse, slope[still], members[still])
         pull = K[:, still] @ step
         rise, bend = float(slope[still] @ step), float(step @ pull[still])
@@ -60,7 +63,7 @@ def stride(block, rounding):
             break
     if gained > 0:
         _apply(block, free, np.clip(coef, lower, upper))
-    return gained
+    return gained, work
 
 
 def _inverse(K):
@@ -68,7 +71,7 @@ def _inverse(K):
     largest = float(np.max(np.diagonal(K)))
     rounding = ROUNDINGS * float(np.finfo(K.dtype).eps) * largest
     K = K.astype(np.float64)
-    for added in (0.0, max(rounding, RIDGE * largest)):
+    for added in (0.0, rounding, max(rounding, RIDGE * largest)):
         try:
             factor = linalg.cho_factor(K + added * np.eye(len(K)), lower=True, check_finite=False)
         except linalg.LinAlgError:

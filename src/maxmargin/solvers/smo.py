@@ -45,8 +45,12 @@ SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the fin
 SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
 HARD = 10  # steps per variable of a block, after which the free points are solved for together,
 FEWEST_STEPS = 2000  # or this many, where steps cost less than that
+WORK_OF_STEP = 8  # multiplications per variable of a block
 TRACED_STEPS = 100  # in one compiled call when a trace is asked for
 NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain may be rounding
+ROUNDING = 0.5 * float(np.finfo(np.float64).eps)  # of a gradient, which is in float64
+CRAWL = 400_000_000  # steps times variables without a notable gain or fall of the violation
+NOTABLE_GAIN, NOTABLE_FALL = 1e-4, 0.9
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
 PATIENCE = 3  # rounds without gain before the solver gives up
 TIGHT_TOL = 1e-10  # where small problems go on to after tol,
@@ -242,25 +246,29 @@ class _Run:
                 least, best = self.violation, block.coef.copy()
             if stopped not in ("converged", "stalled"):
                 break
-        else:
-            stopped = "stalled"
         if self.violation > least:
             self.go_back(block, best)
-        return stopped
+        return stopped if stopped in ("max_iter", "max_time", "callback") else "stalled"
 
     def solve_block(self, block, stop, max_iter):
         """Run the inner solver slice by slice until `stop`, a limit, or nothing moves any more."""
-        idle = 0
+        idle, crawl = 0, _Crawl(block, self.n_iter)
         while True:
             room = min(max_iter - self.n_iter, max(1, SLICE // block.size))
-            violation, gained = self.run_slice(block, stop, room)
+            floor, before = block.rounding(), self.objective
+            violation = self.run_slice(block, max(stop, floor), room)
             if violation <= stop:
                 return "converged"
+            if block.size == self.problem.n and block.K.dtype == np.float64:
+                self.look_again(block)
             if self.n_iter >= max_iter:
                 return "max_iter"
+            gained = self.objective - before
             idle = idle + 1 if gained <= NO_GAIN[np.float64] * abs(self.objective) else 0
-            if idle >= PATIENCE:
+            if idle >= PATIENCE or violation <= floor:
                 return "stalled"
+            if crawl.goes_on(self.n_iter, violation, self.objective, floor > stop):
+                return "crawling"
             inside = np.count_nonzero(self.state.coef[block.order])
             outside = np.count_nonzero(self.state.coef) - inside
             if self.report(violation, outside + np.count_nonzero(block.coef)):
@@ -268,12 +276,17 @@ class _Run:
             if self.budget.out_of_time():
                 return "max_time"
 
+    def look_again(self, block):
+        """Compute anew what many steps have changed, rounding error by rounding error."""
+        block.refresh(self.problem)
+        self.objective = block.objective(self.problem)
+
     def run_slice(self, block, stop, max_steps):
-        """Take up to `max_steps` steps; the violation left, and what the objective gained.
+        """Take up to `max_steps` steps; the violation left.
 
         Where many do not suffice, a stride of all free points together follows.
         """
-        before, goal = self.objective, self.n_iter + max_steps
+        goal = self.n_iter + max_steps
         while True:
             many = max(HARD * block.size, FEWEST_STEPS)
             room = min(many - block.n_steps, goal - self.n_iter)
@@ -282,15 +295,17 @@ class _Run:
             if violation > stop and block.n_steps >= many:
                 self.stride(block)
             if violation <= stop or self.n_iter >= goal:
-                return violation, self.objective - before
+                return violation
 
     def stride(self, block):
-        """Of all free points together, unless the last one in this block gained nothing."""
+        """Of all free points together, unless the last one in this block gained nothing; the next
+        one has to wait until steps have been as much work."""
         block.n_steps = 0
         if self.strides and block.strides:
             with self.budget.clock("strides"), single_threaded_blas():
-                gain = stride(block, NO_GAIN[np.float64] * abs(self.objective))
+                gain, work = stride(block, NO_GAIN[np.float64] * abs(self.objective))
             self.objective += gain
+            block.n_steps = -work // (WORK_OF_STEP * block.size)
             block.strides = gain > 0
 
     def run_steps(self, block, stop, max_steps):
@@ -398,6 +413,8 @@ class _Run:
                     self.subtract(matrix, block)
             if stopped in ("max_iter", "max_time", "callback"):
                 return stopped
+            if is_whole and stopped == "crawling":
+                return "stalled"
             gained = self.objective - before
             idle = idle + 1 if gained <= NO_GAIN[dtype] * abs(self.objective) else 0
             if idle >= PATIENCE:
@@ -475,6 +492,20 @@ class _Run:
         return 2.5 * self.seconds_per_entry * entries
 
 
+class _Crawl:
+    """Tells when many steps have brought next to nothing, or rounding leaves nothing to reach."""
+
+    def __init__(self, block, n_iter):
+        self.steps = CRAWL // block.size
+        self.since, self.violation, self.objective = n_iter, np.inf, -np.inf
+
+    def goes_on(self, n_iter, violation, objective, in_vain):
+        gained = objective - self.objective > NOTABLE_GAIN * abs(objective)
+        if not in_vain and (gained or violation < NOTABLE_FALL * self.violation):
+            self.since, self.violation, self.objective = n_iter, violation, objective
+        return n_iter - self.since >= self.steps
+
+
 class _Block:
     """Some variables with their kernel matrix; the members of a group lie side by side."""
 
@@ -510,6 +541,12 @@ class _Block:
         compiled.fill_offsets(
             self.coef, self.lower, self.upper, self.epsilon, self.up, self.low
         )  # fmt: skip
+
+    def rounding(self):
+        """The error of a difference of two gradients: that of the entries of K adds up like a random
+        walk, and what they add up to is rounded itself, in every step."""
+        walk = self.largest * float(np.linalg.norm(self.coef))
+        return ROUNDING * max(walk, 4.0 * float(np.max(np.abs(self.gradient))))
 
     def objective(self, problem):
         """The dual objective, for a block that is the whole problem."""
