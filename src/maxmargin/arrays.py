@@ -197,6 +197,16 @@ def first_not_finite(X):
     return f"row {place[0]}, column {place[1]}" if len(place) == 2 else f"index {place[0]}"
 
 
+def is_finite(X):
+    """Whether an array or a sound sparse matrix holds finite numbers and nothing else."""
+    values = X.tocsr().data if is_sparse(X) else np.asarray(X)
+    if values.dtype.kind not in "biuf":
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum takes no memory, and settles it unless it overflows.
+        return bool(np.isfinite(np.sum(values)) or np.all(np.isfinite(values)))
+
+
 def dense(X):
     return X.toarray() if is_sparse(X) else X
 

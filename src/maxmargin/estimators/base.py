@@ -24,9 +24,12 @@ from maxmargin.estimators.callbacks import CallbackSupport, fit_told
 from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of, rows_of
 from maxmargin.estimators.progress import ProgressLine
 from maxmargin.estimators.validation import (
+    altered,
     check_gram,
+    check_unaltered,
     checked_weight,
     seed_of,
+    shape_of_rows,
     validate_data,
     warn_unless_mercer,
 )
@@ -155,25 +158,19 @@ class BaseSVM(CallbackSupport, BaseEstimator):
 
     def _check_unaltered(self):
         """Fitted attributes can be overwritten; never let that turn into a wrong read."""
-        coef, vectors = self.dual_coef_, self.support_vectors_
-        for name in ("support_vectors_", "dual_coef_"):
-            if arrays.is_sparse(getattr(self, name)):
-                arrays.check_indices(getattr(self, name), name)
-        counts, intercept = np.asarray(self.n_support_), np.asarray(self.intercept_)
-        n_coef_rows, n_machines = self._layout()
-        n_support = int(np.sum(counts))
-        shapes_fit = len(self.support_) == n_support and coef.shape == (n_coef_rows, n_support)
-        shapes_fit = shapes_fit and intercept.shape == (n_machines,) and np.min(counts) >= 0
-        if self._rows() == "features":
-            shapes_fit = shapes_fit and vectors.shape == (n_support, self.n_features_in_)
-        elif self._rows() == "anything":
-            shapes_fit = shapes_fit and arrays.n_rows(vectors) == n_support
-        elif n_support:
-            shapes_fit = shapes_fit and self.support_.min() >= 0
-            shapes_fit = shapes_fit and self.support_.max() < self.shape_fit_[0]
-        values = coef.data if arrays.is_sparse(coef) else coef
-        if not (shapes_fit and np.all(np.isfinite(values)) and np.all(np.isfinite(intercept))):
-            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+        n_support = len(self.support_)
+        shapes = {"support_": (n_support,), **self._shapes(n_support)}
+        if self._rows() != "gram":
+            shapes["support_vectors_"] = shape_of_rows(self, n_support, self._rows())
+        if self._is_function():
+            shapes["_X_fit"] = self.shape_fit_[0]
+        check_unaltered(self, **shapes)
+        if np.min(self.n_support_) < 0 or np.sum(self.n_support_) != n_support:
+            raise altered(self, f"n_support_ does not count the {n_support} support vectors.")
+        if self.kernel_.takes == "gram":
+            is_row = (self.support_ >= 0) & (self.support_ < self.shape_fit_[0])
+            if not np.all(is_row):
+                raise altered(self, "support_ names what is no row of the kernel matrix.")
 
     # Fitting.
 
@@ -361,6 +358,11 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             self.support_vectors_ = sparse.csr_matrix(self.support_vectors_)
             self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
 
+    def _last_coef(self):
+        """`dual_coef_` of the last fit, for a warm start; its X may have had other features."""
+        check_unaltered(self, dual_coef_=(None, len(self.support_)))
+        return arrays.dense(self.dual_coef_)
+
     def _expand(self, engine, X, columns=slice(None)):
         """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors in `columns`."""
         coef = np.ascontiguousarray(arrays.dense(self.dual_coef_)[:, columns].T)
@@ -410,9 +412,9 @@ class SingleSVM(BaseSVM):
     def _targets(self, y, weight):
         return Targets(y, weight)
 
-    def _layout(self):
-        """The rows of `dual_coef_` and the entries of `intercept_`."""
-        return 1, 1
+    def _shapes(self, n_support):
+        """Of the attributes that depend on the number of machines."""
+        return {"dual_coef_": (1, n_support), "intercept_": (1,), "n_support_": (1,)}
 
     def _machines(self, kernel, X, targets):
         rows = np.flatnonzero(targets.weight > 0)
@@ -427,7 +429,7 @@ class SingleSVM(BaseSVM):
         if not hasattr(self, "dual_coef_") or self.shape_fit_[0] != len(targets.weight):
             return None
         start = np.zeros(len(targets.weight))
-        start[self.support_] = arrays.dense(self.dual_coef_)[0]
+        start[self.support_] = self._last_coef()[0]
         return start[machine.rows]
 
     def _keep(self, X, targets, outcomes):

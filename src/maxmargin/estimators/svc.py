@@ -14,7 +14,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from maxmargin import arrays
 from maxmargin.estimators.base import BaseSVM, Machine, part_of
 from maxmargin.estimators.margins import ROLES, Margins, role_codes
 from maxmargin.estimators.multiclass import OneVsOne, OneVsRest, pairs_of
@@ -90,10 +89,17 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         rest = getattr(self, "multi_class", "ovo") == "ovr" and n_classes > 2
         return OneVsRest(n_classes) if rest else OneVsOne(n_classes)
 
-    def _layout(self):
-        """The rows of `dual_coef_` and the entries of `intercept_`."""
+    def _shapes(self, n_support):
         how = self._decomposition(len(self.classes_))
-        return how.n_coef_rows, len(how.tasks)
+        n_machines = len(how.tasks)
+        shapes = {
+            "dual_coef_": (how.n_coef_rows, n_support),
+            "intercept_": (n_machines,),
+            "n_support_": (how.n_classes,),
+        }
+        if hasattr(self, "norms_"):  # not if the model comes from elsewhere
+            shapes |= {"norms_": (n_machines,), "_slopes": (n_machines, 2)}
+        return shapes
 
     def _machines(self, kernel, X, targets):
         """The machines that have rows of positive weight on both sides."""
@@ -132,7 +138,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         same = hasattr(self, "dual_coef_") and self.shape_fit_[0] == n
         if not same or not np.array_equal(self.classes_, targets.classes):
             return None
-        dual_coef, start = arrays.dense(self.dual_coef_), np.zeros(n)
+        dual_coef, start = self._last_coef(), np.zeros(n)
         for row, k in self._decomposition(len(self.classes_)).coef_rows(machine.pair):
             part = self._support_of(k)
             start[self.support_[part]] = dual_coef[row, part]

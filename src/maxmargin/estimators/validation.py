@@ -49,12 +49,52 @@ def check_size(estimator, **named):
 
 def check_result(estimator, name, values):
     """Refuse to hand out numbers that are not finite: the rows were too large for the model."""
-    numbers = values.data if arrays.is_sparse(values) else values
-    if not np.all(np.isfinite(numbers)):
+    if not arrays.is_finite(values):
         raise ValueError(
             f"{type(estimator).__name__}: {name} overflow on these rows of X. Scale the features."
         )
     return values
+
+
+def check_unaltered(estimator, **shapes):
+    """Refuse fitted attributes that were overwritten with what a prediction cannot read.
+
+    Each is named with its shape, in which None is any length. A number alone is for rows of
+    anything, which only a function of the user's reads: there must be so many.
+    """
+    for name, shape in shapes.items():
+        try:
+            _check_stored(name, getattr(estimator, name), shape)
+        except ValueError as reason:
+            raise altered(estimator, reason) from None
+
+
+def _check_stored(name, values, shape):
+    of_anything = not isinstance(shape, tuple)
+    found = arrays.n_rows(values) if of_anything else np.shape(values)
+    if not (found == shape if of_anything else _is_like(found, shape)):
+        raise ValueError(f"{name} has {'length' if of_anything else 'shape'} {found}, not {shape}.")
+    if arrays.is_sparse(values):
+        arrays.check_indices(values, name)
+    if not of_anything and not arrays.is_finite(values):
+        raise ValueError(f"{name} holds what is not a finite number.")
+
+
+def _is_like(found, shape):
+    return len(found) == len(shape) and all(
+        wanted in (None, length) for length, wanted in zip(found, shape, strict=True)
+    )
+
+
+def altered(estimator, reason):
+    """The error for a model that was changed by something else than a fit."""
+    name = type(estimator).__name__
+    return ValueError(f"The internal representation of {name} was altered: {reason}")
+
+
+def shape_of_rows(estimator, n, takes):
+    """What `check_unaltered` shall ask of n rows that were kept for a kernel that `takes` them."""
+    return n if takes == "anything" else (n, estimator.n_features_in_)
 
 
 def checked_weight(sample_weight, X):
