@@ -212,6 +212,7 @@ def _multipliers(estimator, X):
 def _was_fitted_on(machine, X):
     if not hasattr(machine, "roles_") or len(machine.roles_) != arrays.n_rows(X):
         return False
+    machine._check_unaltered()
     rows = np.asarray(arrays.dense(X), dtype=np.float64)[machine.support_]
     return np.array_equal(rows, arrays.dense(machine.support_vectors_))
 

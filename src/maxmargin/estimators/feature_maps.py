@@ -75,9 +75,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         X = self._rows_of(X, reset=False)
+        self._check_unaltered()
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
             features = self._map(X)
         return check_result(self, "the features", features)
+
+    def _check_unaltered(self):
+        """A map that keeps more than a kernel makes sure that it can still be read."""
 
     def _rows_of(self, X, reset):
         """X in float64, C-ordered or canonical CSR."""

@@ -22,7 +22,7 @@ from maxmargin.estimators.parameters import (
     kernel_of,
     one_of,
 )
-from maxmargin.estimators.validation import seed_of
+from maxmargin.estimators.validation import check_unaltered, seed_of, shape_of_rows
 from maxmargin.kernels import RBF, Custom, Kernel, Laplacian
 from maxmargin.kernels.spectrum import ROUNDING
 from maxmargin.solvers.interrupts import interruptible
@@ -126,6 +126,11 @@ class RandomFourierFeatures(FeatureMap):
 
     def _kernel(self):
         return kernel_of(self)
+
+    def _check_unaltered(self):
+        in_pairs = len(self.offsets_) < self._n_features_out
+        n_waves = self._n_features_out // 2 if in_pairs else self._n_features_out
+        check_unaltered(self, frequencies_=(n_waves, self.n_features_in_), offsets_=(n_waves,))
 
     def _map(self, X):
         return _in_blocks(self._waves, X, self._n_features_out)
@@ -236,6 +241,11 @@ class Nystroem(FeatureMap):
         self.components_ = components
         self.component_indices_ = landmarks
         self._n_features_out = len(landmarks)
+
+    def _check_unaltered(self):
+        m = self._n_features_out
+        rows = shape_of_rows(self, m, self.kernel_.takes)
+        check_unaltered(self, components_=rows, normalization_=(m, m))
 
     def _map(self, X):
         components = self.components_

@@ -27,7 +27,9 @@ from maxmargin.estimators.parameters import (
 from maxmargin.estimators.validation import (
     check_gram,
     check_size,
+    check_unaltered,
     checked_weight,
+    shape_of_rows,
     validate_data,
     warn_unless_mercer,
 )
@@ -212,10 +214,19 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     def predict(self, X):
         """The predicted target of every row of X; a column per target where y had columns."""
         X = self._validated_for_predict(X)
+        self._check_unaltered()
         coef = self.dual_coef_.reshape(len(self.dual_coef_), -1)
         with engine_named("cpu") as engine:
             values = engine.expand(self.kernel_, X, self.X_fit_, coef, np.arange(len(coef)))
         return values if self.dual_coef_.ndim == 2 else values[:, 0]
+
+    def _check_unaltered(self):
+        """A coefficient for every row; of a Gram matrix, which keeps none, for every column."""
+        takes = self.kernel_.takes
+        n = self.n_features_in_ if takes == "gram" else arrays.n_rows(self.X_fit_)
+        rows = (n, 0) if takes == "gram" else shape_of_rows(self, n, takes)
+        coef = (n,) if np.ndim(self.dual_coef_) == 1 else (n, None)
+        check_unaltered(self, X_fit_=rows, dual_coef_=coef)
 
     # Input.
 

@@ -214,6 +214,7 @@ class Lasso(RegressorMixin, LinearModel):
     def sparse_coef_(self):
         """`coef_` as a sparse matrix with one row per target."""
         check_is_fitted(self)
+        self._check_unaltered()
         return sparse.csr_matrix(self.coef_)
 
     def _problems(self, X, y, sample_weight):

@@ -10,7 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.estimators.multiclass import ABSENT
-from maxmargin.estimators.validation import check_result, check_size, costs, validate_data
+from maxmargin.estimators.validation import (
+    check_result,
+    check_size,
+    check_unaltered,
+    costs,
+    validate_data,
+)
 
 
 class Path(NamedTuple):
@@ -50,10 +56,27 @@ class LinearModel(BaseEstimator):
         if arrays.is_sparse(X):
             arrays.check_indices(X)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
+        self._check_unaltered()
         coef = self.coef_ if arrays.is_sparse(self.coef_) else np.atleast_2d(self.coef_)
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
             decisions = np.asarray(arrays.dense(X @ coef.T)) + self.intercept_
         return check_result(self, "the decisions", decisions)
+
+    def _check_unaltered(self):
+        """`coef_` has a row per output, or is the only row; `intercept_` may be one for all."""
+        is_row = np.ndim(self.coef_) == 1 and not arrays.is_sparse(self.coef_)
+        n_outputs = np.shape(self.coef_)[0] if np.ndim(self.coef_) == 2 else 1
+        if hasattr(self, "classes_"):
+            n_outputs = self._n_outputs()
+        check_unaltered(
+            self,
+            coef_=(n_outputs, self.n_features_in_)[is_row:],
+            intercept_=(n_outputs,)[: np.ndim(self.intercept_)],
+        )
+
+    def _n_outputs(self):
+        """The decisions that a classifier makes about each row."""
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     def _class_targets(self, y, weight):
         """Keep `classes_`; +-1 for the second of two classes, or for each of more, and the cost of

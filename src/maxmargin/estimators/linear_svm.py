@@ -147,6 +147,7 @@ class LinearSVM(LinearModel):
     def densify(self):
         """Store `coef_` as an array again."""
         check_is_fitted(self)
+        self._check_unaltered()
         self.coef_ = arrays.dense(self.coef_)
         return self
 

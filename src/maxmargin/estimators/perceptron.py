@@ -19,7 +19,12 @@ from maxmargin.estimators.parameters import (
     check_parameters,
     kernel_of,
 )
-from maxmargin.estimators.validation import check_result, validate_data, warn_unless_mercer
+from maxmargin.estimators.validation import (
+    check_result,
+    check_unaltered,
+    validate_data,
+    warn_unless_mercer,
+)
 from maxmargin.kernels import Kernel
 
 KERNEL_NAMES = tuple(name for name in KERNELS if name != "precomputed")
@@ -190,12 +195,25 @@ class Perceptron(ClassifierMixin, LinearModel):
         X = validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
         if arrays.is_sparse(self.support_vectors_):
             X = arrays.canonical_csr(X)
+        self._check_unaltered()
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the last line
             parts = [
                 self.kernel_(X[rows], self.support_vectors_) @ self.dual_coef_.T
                 for rows in arrays.blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(self.support_)))
             ]
         return check_result(self, "the decisions", np.concatenate(parts) + self.intercept_)
+
+    def _check_unaltered(self):
+        if self.kernel_ is None:
+            return super()._check_unaltered()
+        n_outputs, n_support = self._n_outputs(), len(self.support_)
+        return check_unaltered(
+            self,
+            support_=(n_support,),
+            support_vectors_=(n_support, self.n_features_in_),
+            dual_coef_=(n_outputs, n_support),
+            intercept_=(n_outputs,),
+        )
 
     def decision_function(self, X):
         """Signed values: one per row for two classes, one per row and class for more."""

@@ -130,13 +130,13 @@ def _onnx():
 
 def _decisions(graph, model):
     """One column per machine: sum_i coef_i k(x_i, x) + b, or w.x + b."""
+    model._check_unaltered()
     if isinstance(model, LinearModel):
         if not hasattr(model, "coef_"):
             raise TypeError(f"to_onnx: cannot write a {type(model).__name__} with a kernel.")
         weights = np.atleast_2d(arrays.dense(model.coef_)).T
         values = graph.X
     else:
-        model._check_unaltered()
         weights, values = _machine_columns(model), _kernel_values(graph, model)
     products = graph.node("MatMul", values, weights)
     return graph.node("Add", products, np.atleast_1d(np.asarray(model.intercept_, dtype=float)))
