@@ -21,8 +21,9 @@ from maxmargin import (
     Perceptron,
     solvers,
 )
-from maxmargin.errors import ConvergenceWarning, MercerWarning, NotSeparableError
+from maxmargin.errors import ConvergenceWarning, KernelError, MercerWarning, NotSeparableError
 from maxmargin.estimators import base
+from maxmargin.kernels import Custom
 from maxmargin.solvers.base import Solution, Solver
 
 KERNEL_MACHINES = [SVC(), NuSVC(nu=0.2), SVR(), NuSVR(), OneClassSVM()]
@@ -191,12 +192,31 @@ def test_everyone_else_who_takes_kernels_warns_too(model):
 def test_an_asymmetric_matrix_is_refused(model):
     X, y = data(60)
     K = X @ X.T
-    K[3, 7] += 1e-6 * np.abs(K).max()
+    K[3, 7] = K[7, 3] + 1.1e-8 * np.abs(K).max()
     with pytest.raises(ValueError, match="not symmetric: entries differ by up to"):
         clone(model).set_params(kernel="precomputed").fit(K, y)
     K[3, 7] = K[7, 3] * (1 + 1e-14)  # rounding is no asymmetry
     model, caught = fitted(model, K, y, kernel="precomputed")
     assert not any(isinstance(warning, MercerWarning) for warning in caught)
+
+
+def lopsided(A, B):
+    return A @ np.diag([1.0, 1.0, 1.0, 1.0], k=1) @ B.T
+
+
+@pytest.mark.parametrize("kernel", [lopsided, Custom(lopsided)], ids=["function", "Custom"])
+@pytest.mark.parametrize("model", [*KERNEL_MACHINES, KernelRidge()], ids=name_of)
+def test_an_asymmetric_function_is_refused(model, kernel):
+    X, y = data(60)
+    with pytest.raises(KernelError, match="is not symmetric: k\\(x, z\\) and k\\(z, x\\) differ"):
+        clone(model).set_params(kernel=kernel).fit(X, y)
+
+
+def test_a_function_may_round_to_single_precision():
+    X, y = data(60)
+    kernel = Custom(lambda A, B: np.float32(A + 3) @ np.float32(B + 3).T)
+    model, _ = fitted(SVC(), X, y, kernel=kernel)
+    assert model.predict(X).shape == y.shape
 
 
 # Points that contradict each other.

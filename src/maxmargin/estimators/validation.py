@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.utils import validation
 
 from maxmargin import arrays
-from maxmargin.errors import MercerWarning
+from maxmargin.errors import KernelError, MercerWarning
 from maxmargin.kernels import mercer
 
 MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked
 ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
+ASYMMETRY_OF_FUNCTION = 1e-5  # the same of what a function returns, which may be single precision
 LARGEST_SQUARES = 1e150  # the sum of the squares of all entries
 LARGEST_WEIGHT = 1e100  # beyond it, products of weights would overflow
 
@@ -181,6 +182,12 @@ def warn_unless_mercer(kernel, X):
     if kernel.takes == "gram":
         rows = rows[:, sample]
     report = mercer(kernel, rows)
+    largest = max(abs(report.smallest_eigenvalue), abs(report.largest_eigenvalue))
+    if report.asymmetry > ASYMMETRY_OF_FUNCTION * largest:
+        name = "The kernel function" if kernel.takes == "gram" else kernel
+        raise KernelError(
+            f"{name} is not symmetric: k(x, z) and k(z, x) differ by up to {report.asymmetry:.2g}."
+        )
     if not report.satisfied:
         warnings.warn(
             f"kernel not PSD (smallest eigenvalue {report.smallest_eigenvalue:.2g}, largest "
