@@ -235,7 +235,7 @@ def test_number_of_threads_does_not_change_a_bit(title, storage, dtype):
             return gradient, block, engine.expand(kernel, X, Z, coef, np.arange(400))
 
     alone = results(1)
-    for n_threads in (2, 3):
+    for n_threads in (2, 3, 8):
         for one, other in zip(alone, results(n_threads), strict=True):
             np.testing.assert_array_equal(other, one)
 

@@ -12,7 +12,14 @@ from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
 from maxmargin.problems import epsilon_svr, nu_svc, nu_svr, one_class
 
-KERNELS = [Linear(), Polynomial(2, 0.5, 1.0), RBF(gamma=0.5), Laplacian(gamma=0.3)]
+KERNELS = [
+    Linear(),
+    Polynomial(2, 0.5, 1.0),
+    RBF(gamma=0.5),
+    Laplacian(gamma=0.3),
+    Polynomial(3, gamma=0.3, coef0=1.0),
+    0.5 * RBF(gamma=0.2) + Linear() * Polynomial(1, coef0=1.0),
+]
 FAMILY = [SVR, NuSVC, NuSVR, OneClassSVM]
 
 
@@ -23,24 +30,24 @@ def random_data(seed):
     target = np.sin(2 * X[:, 0]) + X[:, -1] + 0.5 * rng.standard_normal(n)
     labels = np.where(target > 0, 1.0, -1.0)
     labels[:2] = [1, -1]
-    return X, target, labels, rng.choice([0.5, 1, 2], n), 10 ** rng.uniform(-2, 2), rng
+    return X, target, labels, rng.choice([0.5, 1, 2], n), 10 ** rng.uniform(-3, 3), rng
 
 
-def reduced(cls, kernel, seed):
-    """A fitted model at tol=1e-9 and its dual problem, for random data."""
+def reduced(cls, kernel, seed, tol=1e-9):
+    """A fitted model and its dual problem, for random data."""
     X, target, labels, weight, C, rng = random_data(seed)
     nu = float(rng.uniform(0.05, 0.9))
     if cls is SVR:
-        model = SVR(C=C, epsilon=0.1, kernel=kernel, tol=1e-9).fit(X, target, weight)
+        model = SVR(C=C, epsilon=0.1, kernel=kernel, tol=tol).fit(X, target, weight)
         return model, epsilon_svr(kernel, X, target, C * weight, 0.1)
     if cls is NuSVR:
-        model = NuSVR(C=C, nu=nu, kernel=kernel, tol=1e-9).fit(X, target, weight)
+        model = NuSVR(C=C, nu=nu, kernel=kernel, tol=tol).fit(X, target, weight)
         return model, nu_svr(kernel, X, target, C * weight, nu)
     if cls is OneClassSVM:
-        model = OneClassSVM(nu=nu, kernel=kernel, tol=1e-9).fit(X, sample_weight=weight)
+        model = OneClassSVM(nu=nu, kernel=kernel, tol=tol).fit(X, sample_weight=weight)
         return model, one_class(kernel, X, weight, nu)
     share = 2 * min(weight[labels > 0].sum(), weight[labels < 0].sum()) / weight.sum()
-    model = NuSVC(nu=0.9 * share, kernel=kernel, tol=1e-9).fit(X, labels, weight)
+    model = NuSVC(nu=0.9 * share, kernel=kernel, tol=tol).fit(X, labels, weight)
     return model, nu_svc(kernel, X, labels, weight, 0.9 * share)
 
 
@@ -59,6 +66,9 @@ def test_objective_is_the_oracles(cls, seed, path):
     assert found >= best - 1e-9 * abs(best) - 1e-13
     assert proof.relative_gap <= 1e-6 or proof.duality_gap <= 1e-9
     assert proof.optimal
+    default = reduced(cls, kernels[seed % len(kernels)], seed, tol=1e-3)[0].certificate_
+    assert default.optimal
+    assert default.dual_objective == pytest.approx(proof.dual_objective, rel=1e-2)
 
 
 @pytest.mark.parametrize("seed", range(34))

@@ -21,7 +21,7 @@ KERNELS = [
 
 def random_problem(seed):
     rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(20, 120)), int(rng.integers(1, 6))
+    n, d = int(rng.integers(20, 201)), int(rng.integers(1, 6))
     X = rng.standard_normal((n, d))
     y = np.where(X[:, 0] + np.sin(3 * X[:, -1]) + rng.standard_normal(n) > 0, 1, -1)
     y[:2] = [1, -1]

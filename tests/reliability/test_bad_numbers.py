@@ -264,7 +264,8 @@ def test_constant_and_subnormal_features_are_fitted(title, value):
 def test_any_width_of_a_kernel_is_fitted(name, kernel, gamma):
     model = made(name, kernel=kernel, gamma=gamma)
     X, y = data_for(model, n=30)
-    finite_or_refused(lambda: fit_and_ask(model, X, y))
+    refused = finite_or_refused(lambda: fit_and_ask(model, X, y))
+    assert not refused or (name, gamma) == ("RandomFourierFeatures", 1e308)  # its frequencies do
 
 
 # Parameters.

@@ -69,6 +69,8 @@ def test_a_fit_takes_the_cache_and_little_more_and_a_prediction_little_at_all():
 @NEEDS_PROC
 def test_a_thousand_fits_leave_nothing_behind():
     code = """
+    import gc
+    import tracemalloc
     from every_estimator import EVERY, data_for
 
     fits = [(make, *data_for(make(), n=40)) for make in EVERY.values()]
@@ -77,15 +79,22 @@ def test_a_thousand_fits_leave_nothing_behind():
         for _ in range(count):
             for make, X, y in fits:
                 make().fit(X, y)
+        gc.collect()
 
     rounds(6)
     before = now()
     rounds(32)
     print(32 * len(fits), now() - before)
+    tracemalloc.start()
+    rounds(4)
+    before = tracemalloc.get_traced_memory()[0]
+    rounds(16)
+    print(16 * len(fits), tracemalloc.get_traced_memory()[0] - before)
     """
-    ((n_fits, growth),) = np.reshape(run_python(code), (-1, 2))
+    (n_fits, of_process), (n_watched, in_objects) = np.reshape(run_python(code), (-1, 2))
     assert n_fits > 900
-    assert growth < 1.0  # MB; a leak of one array of 40 rows per fit would be as much
+    assert of_process < 1.0  # MB: the heap grows in pieces of an eighth
+    assert in_objects < 100 * n_watched  # bytes, of arrays and of everything of Python's
 
 
 def holes(path, shape, dtype):

@@ -72,7 +72,7 @@ def test_the_number_of_threads_changes_rounding_at_most(title):
     model = EVERY[title]()
     X, y = data_for(model, n=1100)
     found = []
-    for n_threads in (1, 2, 3):
+    for n_threads in (1, 2, 8):
         with threadpool_limits(n_threads, user_api="blas"):
             once, again = clone(model).fit(X, y), clone(model).fit(X, y)
             assert answers(once, X) == answers(again, X)
