@@ -543,8 +543,8 @@ class _Block:
         )  # fmt: skip
 
     def rounding(self):
-        """The error of a difference of two gradients: that of the entries of K adds up like a random
-        walk, and what they add up to is rounded itself, in every step."""
+        """The error of a difference of two gradients: that of the entries of K adds up like a
+        random walk, and what they add up to is rounded itself, in every step."""
         walk = self.largest * float(np.linalg.norm(self.coef))
         return ROUNDING * max(walk, 4.0 * float(np.max(np.abs(self.gradient))))
 
