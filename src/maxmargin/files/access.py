@@ -19,7 +19,8 @@ from contextlib import contextmanager
 
 from maxmargin.errors import FileError
 
-MAX_BYTES = 4 * 2**30  # of a file, unless the caller allows more
+MAX_BYTES = 4 * 2**30  # of a table, unless the caller allows more,
+MAX_MODEL_BYTES = 2 * 2**30  # and of a model
 COMPRESSIONS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 
 # What readers raise on content that makes no sense; anything else would be a mistake of ours.

@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 from numpy.lib import format as npy
 
-from maxmargin.files.access import MAX_BYTES, opened, reasons_named, replacing
+from maxmargin.files.access import MAX_MODEL_BYTES, opened, reasons_named, replacing
 
 DOCUMENT = "model.json"
 LARGEST_DOCUMENT = 2**20
@@ -70,7 +70,7 @@ class _Hashing:
         return self.file.write(chunk)
 
 
-def read(path, max_bytes=MAX_BYTES):
+def read(path, max_bytes=MAX_MODEL_BYTES):
     """The document (with its "members") and the arrays by name, every one of them checked."""
     with reasons_named(path), opened(path, max_bytes) as (file, length):
         bounded = _Bounded(file, LARGEST_DIRECTORY)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from maxmargin.estimators.exchange import CLASSES
 from maxmargin.estimators.parameters import KERNELS
-from maxmargin.files.access import MAX_BYTES, reasons_named, text_of
+from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named, text_of
 from maxmargin.files.libsvm_layout import (
     KERNEL_TYPES,
     LARGEST_LABEL,
@@ -26,7 +26,7 @@ WORDS = {
 }
 
 
-def load_libsvm(path, *, n_features=None, max_bytes=MAX_BYTES):
+def load_libsvm(path, *, n_features=None, max_bytes=MAX_MODEL_BYTES):
     """Read a model that LIBSVM's `svm-train` (or `save_libsvm`) wrote, ready to predict.
 
     Parameters
@@ -35,7 +35,7 @@ def load_libsvm(path, *, n_features=None, max_bytes=MAX_BYTES):
     n_features : int, optional
         The number of features of the training data (of a precomputed kernel: its rows). The file
         does not say; without it, the largest index in the support vectors decides.
-    max_bytes : int, default=4 GiB
+    max_bytes : int, default=2 GiB
 
     Returns
     -------

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import maxmargin
 from maxmargin.files import archive
-from maxmargin.files.access import MAX_BYTES, reasons_named
+from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named
 from maxmargin.files.decoding import Decoder
 from maxmargin.files.encoding import Encoder
 from maxmargin.files.schema import check_model, known_attributes, schema_of
@@ -71,7 +71,7 @@ def save(model, path):
         archive.write(path, document, encoder.arrays)
 
 
-def load(path, *, max_bytes=MAX_BYTES):
+def load(path, *, max_bytes=MAX_MODEL_BYTES):
     """Read a model that `save` wrote.
 
     Nothing in the file is executed, and no more memory is used than the file is long.
@@ -79,7 +79,7 @@ def load(path, *, max_bytes=MAX_BYTES):
     Parameters
     ----------
     path : str or path
-    max_bytes : int, default=4 GiB
+    max_bytes : int, default=2 GiB
         Larger files are refused.
 
     Returns
