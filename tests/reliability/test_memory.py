@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maxmargin import KernelRidge
+from maxmargin import SVC, KernelRidge, memory
 from maxmargin.compiled.linear import add_row, row_dot
 from maxmargin.compiled.rows import subtract_rows
+from maxmargin.kernels import Custom
 
 MEGABYTE = 2**20
 NEEDS_PROC = pytest.mark.skipif(
@@ -64,6 +65,97 @@ def test_a_fit_takes_the_cache_and_little_more_and_a_prediction_little_at_all():
     for cache_size, megabytes in fits:
         assert megabytes <= cache_size + rows + 32
     assert prediction < 256
+
+
+@NEEDS_PROC
+def test_answers_of_many_classes_take_little_beside_themselves():
+    code = """
+    import numpy as np
+    from maxmargin import SVC
+
+    rng = np.random.default_rng(0)
+    X, many = rng.standard_normal((600, 5)), rng.standard_normal((40_000, 5))
+    y = np.arange(600) % 30
+    model = SVC(probability=True, max_iter=50).fit(X, y)
+    model.predict_proba(X)
+    some = many[:20_000]
+    print(extra(lambda: model.predict(many)))
+    print(extra(lambda: model.decision_function(many)))
+    print(extra(lambda: model.predict_proba(some)))
+    print(extra(lambda: model.margins(many, np.arange(40_000) % 30)))
+    model.set_params(decision_function_shape="ovo")
+    print(extra(lambda: model.decision_function(some)))
+    """
+    *answers, pairs = run_python(code)  # 40 000 rows of 435 pairs would be 133 MB, several times
+    assert max(answers) < 200
+    assert pairs < 20_000 * 435 * 8 / MEGABYTE + 130
+
+
+@NEEDS_PROC
+def test_linear_machines_of_many_classes_and_those_of_one_decision():
+    code = """
+    import numpy as np
+    from maxmargin import SVR, KernelRidge, LinearSVC, OneClassSVM, Perceptron
+
+    rng = np.random.default_rng(0)
+    X, many = rng.standard_normal((600, 5)), rng.standard_normal((600_000, 5))
+    y = np.arange(600) % 30
+    models = [
+        LinearSVC(max_iter=5), Perceptron(max_updates=50), Perceptron(kernel="rbf", max_updates=20),
+    ]
+    models += [make().fit(X[:20], X[:20, 0]) for make in (SVR, KernelRidge, OneClassSVM)]
+    for model in models[:3]:
+        model.fit(X, y)
+    for model in models:
+        model.predict(X)
+    for model in models:
+        print(extra(lambda: model.predict(many)))
+    """
+    assert max(run_python(code)) < 130  # decisions for 30 classes would be 137 MB
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
+def test_blocks_of_rows_do_not_change_a_bit(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 4)), np.arange(120) % 6
+    many = rng.standard_normal((1700, 4))
+    model = SVC(kernel=kernel, probability=True).fit(X, y)
+
+    def answers():
+        margins = model.margins(many, np.arange(1700) % 6)
+        for shape in ("ovr", "ovo"):
+            model.set_params(decision_function_shape=shape)
+            yield model.decision_function(many)
+        yield from (model.predict(many), model.predict_proba(many), *margins)
+
+    whole = list(answers())
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 2**18)
+    assert memory.rows_at_a_time(4 * 15) == 512
+    for one, other in zip(whole, answers(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n_numbers", [1, 60, 1740, 20_000, 10**6, 10**9])
+def test_a_block_is_whole_tiles_or_a_part_of_one(n_numbers):
+    rows = memory.rows_at_a_time(n_numbers)
+    assert rows % memory.TILE_ROWS == 0 or memory.TILE_ROWS % rows == 0
+    assert rows == 1 or 8 * rows * n_numbers <= memory.BLOCK_BYTES
+
+
+def test_a_function_is_called_once_and_its_custom_kernel_on_blocks():
+    rng = np.random.default_rng(0)
+    X, many = rng.standard_normal((30, 2)), rng.standard_normal((2000, 2))
+    rows = []
+
+    def linear(A, B):
+        rows.append(len(A))
+        return A @ B.T
+
+    for kernel, largest in ((linear, 2000), (Custom(linear, positive_semidefinite=True), 512)):
+        model = SVC(kernel=kernel).fit(X, X[:, 0] > 0)
+        rows.clear()
+        model.predict(many)
+        assert max(rows) == largest
 
 
 @NEEDS_PROC

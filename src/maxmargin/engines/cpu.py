@@ -23,13 +23,13 @@ from maxmargin.engines.threads import single_threaded_blas, workers
 from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels import Linear
 from maxmargin.kernels.pairs import Pairs, Points
+from maxmargin.memory import TILE_ROWS
 
 TINY = 128  # rows of a matrix for which BLAS itself does not think of threads
 SMALL = 500_000  # entries that one thread computes sooner than it would wake another
 NARROW = 48  # bytes of a row up to which the compiled product is faster than that of BLAS
 PANEL_ROWS = 256
 TILE_COLUMNS = 1024
-EXPAND_ROWS = 512
 COSTLY = 64  # numbers in a point, from which on a kernel row is stored when it is first made
 
 # glibc gives memory back to the system as soon as it is freed, if it is as large as the largest
@@ -258,11 +258,11 @@ class CPUEngine:
         @OVERFLOW_IS_CHECKED_LATER
         def add(rows):
             tile = Points(arrays.take(X, rows), centre_of=centres)
-            scratch = np.empty(PANEL_ROWS * EXPAND_ROWS)
+            scratch = np.empty(PANEL_ROWS * TILE_ROWS)
             for panel, weights in panels:
                 result[rows] += kernel.formula(TilePairs(tile, panel, scratch)) @ weights
 
-        tiles = arrays.blocks(len(result), EXPAND_ROWS)
+        tiles = arrays.blocks(len(result), TILE_ROWS)
         if len(result) * len(centres) > TINY**2:
             self.keep_blas_to_one_thread()
         if len(result) * len(centres) <= SMALL:

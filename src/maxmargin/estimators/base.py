@@ -34,6 +34,7 @@ from maxmargin.estimators.validation import (
     warn_unless_mercer,
 )
 from maxmargin.kernels import Kernel, Linear
+from maxmargin.memory import in_blocks, rows_at_a_time
 from maxmargin.problems.certificate import Certificate, certify, combine
 from maxmargin.problems.dual import DualProblem
 from maxmargin.solvers import solver_named
@@ -43,6 +44,7 @@ from maxmargin.solvers.trace import LIMIT, Trace
 SMALLEST_BESIDE, LARGEST_BESIDE = 256, 8192  # points of machines that are solved side by side
 MOST_BESIDE = 4  # each has this part of the memory, however many threads there are
 MOST_SHARED = 0.25  # of the memory, for kernel blocks that they have in common
+HELD_PER_MACHINE = 4  # numbers for each row that is answered, about as many as votes take
 DEFAULT_MAX_ITER = 10_000_000  # LIBSVM's: this, or 100 per point if that is more
 
 
@@ -99,8 +101,8 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         return callable(self.kernel) and not isinstance(self.kernel, Kernel)
 
     def _matrix_of_function(self, X, X_fit):
-        matrix = np.asarray(arrays.dense(self.kernel(X, X_fit)), dtype=np.float64)
         expected = (arrays.n_rows(X), arrays.n_rows(X_fit))
+        matrix = np.asarray(arrays.dense(self.kernel(X, X_fit)), dtype=np.float64)
         if matrix.shape != expected:
             raise KernelError(
                 f"{type(self).__name__}: the kernel function must return a matrix of shape "
@@ -363,6 +365,21 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         check_unaltered(self, dual_coef_=(None, len(self.support_)))
         return arrays.dense(self.dual_coef_)
 
+    def _answers(self, X, answer):
+        """answer(decisions, rows), a row for each of X, from a block of rows at a time.
+
+        `decisions` has a column per machine, and `rows` says which rows of X they are.
+        """
+        X = self._validate_for_predict(X)
+        n, n_machines = arrays.n_rows(X), len(self.intercept_)
+        with self._new_engine() as engine:
+
+            def of_block(rows):
+                block = X if rows == slice(0, n) else arrays.take(X, rows)
+                return answer(self._decisions_of(engine, block), rows)
+
+            return in_blocks(of_block, n, rows_at_a_time(HELD_PER_MACHINE * n_machines))
+
     def _expand(self, engine, X, columns=slice(None)):
         """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors in `columns`."""
         coef = np.ascontiguousarray(arrays.dense(self.dual_coef_)[:, columns].T)
@@ -442,9 +459,10 @@ class SingleSVM(BaseSVM):
         self.n_iter_ = int(solution.n_iter)
 
     def _decisions(self, X):
-        X = self._validate_for_predict(X)
-        with self._new_engine() as engine:
-            return (self._expand(engine, X) + self.intercept_)[:, 0]
+        return self._answers(X, lambda decisions, rows: decisions[:, 0])
+
+    def _decisions_of(self, engine, X):
+        return self._expand(engine, X) + self.intercept_
 
     def _linear_coef(self):
         return self.dual_coef_ @ self.support_vectors_

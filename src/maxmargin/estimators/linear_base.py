@@ -17,6 +17,7 @@ from maxmargin.estimators.validation import (
     costs,
     validate_data,
 )
+from maxmargin.memory import in_blocks, rows_at_a_time
 
 
 class Path(NamedTuple):
@@ -52,15 +53,38 @@ class LinearModel(BaseEstimator):
 
     def _decisions(self, X):
         """w.x + b: one row per row of X, one column per output."""
+        return self._answers(X, lambda decisions: decisions)
+
+    def _answers(self, X, answer):
+        """answer(decisions), a row for each of X, from a block of rows at a time."""
+        X = self._validated_for_predict(X)
+        n = X.shape[0]
+
+        def of_block(rows):
+            with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
+                decisions = self._decisions_of(X if rows == slice(0, n) else X[rows])
+            return answer(check_result(self, "the decisions", decisions))
+
+        return in_blocks(of_block, n, self._rows_at_a_time())
+
+    def _validated_for_predict(self, X, order=None):
         check_is_fitted(self)
         if arrays.is_sparse(X):
             arrays.check_indices(X)
-        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
+        X = validate_data(self, X, dtype=np.float64, order=order, accept_sparse="csr", reset=False)
         self._check_unaltered()
-        coef = self.coef_ if arrays.is_sparse(self.coef_) else np.atleast_2d(self.coef_)
-        with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
-            decisions = np.asarray(arrays.dense(X @ coef.T)) + self.intercept_
-        return check_result(self, "the decisions", decisions)
+        return X
+
+    def _rows_at_a_time(self):
+        return rows_at_a_time(2 * self._coef_rows().shape[0])
+
+    def _coef_rows(self):
+        return self.coef_ if arrays.is_sparse(self.coef_) else np.atleast_2d(self.coef_)
+
+    def _decisions_of(self, X):
+        decisions = np.asarray(arrays.dense(X @ self._coef_rows().T))
+        decisions += self.intercept_
+        return decisions
 
     def _check_unaltered(self):
         """`coef_` has a row per output, or is the only row; `intercept_` may be one for all."""
@@ -113,11 +137,13 @@ class LinearModel(BaseEstimator):
 
     def _class_decisions(self, X):
         """One per row for two classes, one per row and class for more."""
-        decisions = self._decisions(X)
-        return decisions[:, 0] if len(self.classes_) == 2 else decisions
+        return self._answers(X, lambda d: d[:, 0] if len(self.classes_) == 2 else d)
 
     def _predicted_classes(self, X):
-        decisions = self._decisions(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
-        return self.classes_[np.argmax(decisions, axis=1)]
+
+        def labels(decisions):
+            if len(self.classes_) == 2:
+                return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
+            return self.classes_[np.argmax(decisions, axis=1)]
+
+        return self._answers(X, labels)

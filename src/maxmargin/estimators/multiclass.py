@@ -7,7 +7,7 @@ Both write coefficients into rows of `dual_coef_` and read them back, so nothing
 the layout.
 """
 
-from itertools import combinations
+from itertools import accumulate, combinations, pairwise
 
 import numpy as np
 
@@ -51,18 +51,24 @@ class OneVsOne:
         if self.n_classes == 2:
             return expand(slice(None)) + intercept
         parts = [expand(support_of(k)) for k in range(self.n_classes)]
-        columns = [
-            parts[first][:, row] + parts[second][:, other]
-            for (row, first), (other, second) in map(self.coef_rows, self.tasks)
-        ]
-        return np.column_stack(columns) + intercept
+        decisions = np.empty((len(parts[0]), len(self.tasks)))
+        for i, columns in self._pairs_by_first():
+            np.stack([part[:, i] for part in parts[i + 1 :]], axis=1, out=decisions[:, columns])
+            decisions[:, columns] += parts[i][:, i:]  # of every class, its row for the other
+        decisions += intercept
+        return decisions
+
+    def _pairs_by_first(self):
+        """Every class i but the last, and the columns of its pairs (i, i + 1), (i, i + 2), ..."""
+        ends = accumulate(range(self.n_classes - 1, 0, -1), initial=0)
+        return [(i, slice(*ends)) for i, ends in enumerate(pairwise(ends))]
 
     def votes(self, first_wins):
         """How many of its pairs each class wins."""
         votes = np.zeros((len(first_wins), self.n_classes))
-        for column, (i, j) in enumerate(self.tasks):
-            votes[:, i] += first_wins[:, column]
-            votes[:, j] += ~first_wins[:, column]
+        for i, columns in self._pairs_by_first():
+            votes[:, i] += first_wins[:, columns].sum(axis=1)
+            votes[:, i + 1 :] += ~first_wins[:, columns]
         return votes
 
     def scores(self, decisions):
@@ -72,9 +78,10 @@ class OneVsOne:
         zero is for i, in `winners` for j: scikit-learn's two conventions, kept.
         """
         confidence = np.zeros((len(decisions), self.n_classes))
-        for column, (i, j) in enumerate(self.tasks):
-            confidence[:, i] += decisions[:, column]
-            confidence[:, j] -= decisions[:, column]
+        for i, columns in self._pairs_by_first():
+            confidence[:, i + 1 :] -= decisions[:, columns]
+            for column in decisions[:, columns].T:  # one by one: any other order rounds otherwise
+                confidence[:, i] += column
         return self.votes(decisions >= 0) + confidence / (3 * (np.abs(confidence) + 1))
 
     def winners(self, decisions, break_ties):

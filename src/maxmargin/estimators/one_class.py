@@ -98,15 +98,24 @@ class OneClassSVM(OutlierMixin, SingleSVM):
 
     def decision_function(self, X):
         """The signed distance to the boundary, times |w|: positive inside, zero on it."""
-        decisions = self._decisions(X)
+        return self._answers(X, self._distances)
+
+    def _distances(self, decisions, rows):
+        distances = decisions[:, 0]
         # Free support vectors lie exactly on the boundary; rounding must not throw them out.
-        decisions[np.abs(decisions) <= BOUNDARY * np.abs(self.offset_)] = 0.0
-        return decisions
+        distances[np.abs(distances) <= BOUNDARY * np.abs(self.offset_)] = 0.0
+        return distances
 
     def score_samples(self, X):
         """f(x) before rho is taken off."""
-        return self.decision_function(X) + self.offset_
+        scores = self.decision_function(X)
+        scores += self.offset_
+        return scores
 
     def predict(self, X):
         """+1 for rows inside the region or on its boundary, -1 for those outside."""
-        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
+
+        def sides(decisions, rows):
+            return np.where(self._distances(decisions, rows) >= 0, 1, -1).astype(np.intp)
+
+        return self._answers(X, sides)

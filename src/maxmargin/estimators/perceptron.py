@@ -19,16 +19,11 @@ from maxmargin.estimators.parameters import (
     check_parameters,
     kernel_of,
 )
-from maxmargin.estimators.validation import (
-    check_result,
-    check_unaltered,
-    validate_data,
-    warn_unless_mercer,
-)
+from maxmargin.estimators.validation import check_unaltered, warn_unless_mercer
 from maxmargin.kernels import Kernel
 
-KERNEL_NAMES = tuple(name for name in KERNELS if name != "precomputed")
 BLOCK_ENTRIES = 4_000_000  # of the kernel matrix that a prediction holds at a time
+KERNEL_NAMES = tuple(name for name in KERNELS if name != "precomputed")
 
 PERCEPTRON_CONSTRAINTS = {
     "fit_intercept": FLAG,
@@ -186,22 +181,24 @@ class Perceptron(ClassifierMixin, LinearModel):
         self.mistakes_left_ = int(wrong.any(axis=0).sum())
         self.converged_ = self.mistakes_left_ == 0
 
-    def _decisions(self, X):
+    def _validated_for_predict(self, X, order=None):
         check_is_fitted(self)
         if self.kernel_ is None:
-            return super()._decisions(X)
-        if arrays.is_sparse(X):
-            arrays.check_indices(X)
-        X = validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
-        if arrays.is_sparse(self.support_vectors_):
-            X = arrays.canonical_csr(X)
-        self._check_unaltered()
-        with np.errstate(over="ignore", invalid="ignore"):  # checked in the last line
-            parts = [
-                self.kernel_(X[rows], self.support_vectors_) @ self.dual_coef_.T
-                for rows in arrays.blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(self.support_)))
-            ]
-        return check_result(self, "the decisions", np.concatenate(parts) + self.intercept_)
+            return super()._validated_for_predict(X, order)
+        X = super()._validated_for_predict(X, "C")
+        return arrays.canonical_csr(X) if arrays.is_sparse(self.support_vectors_) else X
+
+    def _rows_at_a_time(self):
+        if self.kernel_ is None:
+            return super()._rows_at_a_time()
+        return max(1, BLOCK_ENTRIES // len(self.support_))
+
+    def _decisions_of(self, X):
+        if self.kernel_ is None:
+            return super()._decisions_of(X)
+        decisions = self.kernel_(X, self.support_vectors_) @ self.dual_coef_.T
+        decisions += self.intercept_
+        return decisions
 
     def _check_unaltered(self):
         if self.kernel_ is None:

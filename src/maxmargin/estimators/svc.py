@@ -196,21 +196,27 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         Two classes: shape (n,), positive for `classes_[1]`. More: one column per class ("ovr"), or
         one per pair of classes ("ovo"), positive for the first of the pair.
         """
-        decisions = self._decisions(X)
+        check_is_fitted(self)
         how = self._decomposition(len(self.classes_))
-        if how.n_classes == 2:
-            return decisions[:, 0]
-        return how.scores(decisions) if self.decision_function_shape == "ovr" else decisions
+
+        def shaped(decisions, rows):
+            if how.n_classes == 2:
+                return decisions[:, 0]
+            return how.scores(decisions) if self.decision_function_shape == "ovr" else decisions
+
+        return self._answers(X, shaped)
 
     def predict(self, X):
         """The label of every row of X."""
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self.classes_[self._chosen(self._decisions(X))]
+        how = self._decomposition(len(self.classes_))
 
-    def _chosen(self, decisions):
-        return self._decomposition(len(self.classes_)).winners(decisions, self.break_ties)
+        def labels(decisions, rows):
+            return self.classes_[how.winners(decisions, self.break_ties)]
+
+        return self._answers(X, labels)
 
     @available_if(lambda self: _check_probability(self))
     def predict_proba(self, X):
@@ -223,26 +229,28 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
-        decisions = self._decisions(X)
-        columns = [
-            positive_probability(decisions[:, k], slopes) for k, slopes in enumerate(self._slopes)
-        ]
         how = self._decomposition(len(self.classes_))
-        probabilities = how.probabilities(np.column_stack(columns))
-        return agree(probabilities, self._chosen(decisions))
+
+        def probabilities(decisions, rows):
+            columns = [
+                positive_probability(decisions[:, k], slopes)
+                for k, slopes in enumerate(self._slopes)
+            ]
+            chosen = how.winners(decisions, self.break_ties)
+            return agree(how.probabilities(np.column_stack(columns)), chosen)
+
+        return self._answers(X, probabilities)
 
     @available_if(lambda self: _check_probability(self))
     def predict_log_proba(self, X):
         """The logarithm of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
-    def _decisions(self, X):
+    def _decisions_of(self, engine, X):
         """One column per machine."""
-        X = self._validate_for_predict(X)
         how = self._decomposition(len(self.classes_))
-        with self._new_engine() as engine:
-            expand = partial(self._expand, engine, X)
-            return how.decisions(expand, self._support_of, self.intercept_)
+        expand = partial(self._expand, engine, X)
+        return how.decisions(expand, self._support_of, self.intercept_)
 
     def margins(self, X, y):
         """Functional margins y f(x) and geometric margins y f(x) / |w| of points with labels.
@@ -252,7 +260,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         """
         y = column_or_1d(y)
         check_consistent_length(X, y)
-        decisions = self._decisions(X)
+        check_is_fitted(self)
         labels = np.searchsorted(self.classes_, y)
         labels = np.minimum(labels, len(self.classes_) - 1)
         if np.any(self.classes_[labels] != y):
@@ -261,12 +269,16 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
                 f"{type(self).__name__}: y holds the label {unknown!r}, which was not in the fit."
             )
         how = self._decomposition(len(self.classes_))
-        signs = np.column_stack([how.signs(labels, task) for task in how.tasks])
-        signs[:, ~self._trained] = 0.0
-        functional = np.where(signs != 0, signs * decisions, np.inf)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            geometric = np.where(self.norms_ > 0, functional / self.norms_, np.inf)
-        return Margins(functional.min(axis=1), geometric.min(axis=1))
+
+        def smallest(decisions, rows):
+            signs = np.column_stack([how.signs(labels[rows], task) for task in how.tasks])
+            signs[:, ~self._trained] = 0.0
+            functional = np.where(signs != 0, signs * decisions, np.inf)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                geometric = np.where(self.norms_ > 0, functional / self.norms_, np.inf)
+            return np.column_stack([functional.min(axis=1), geometric.min(axis=1)])
+
+        return Margins(*self._answers(X, smallest).T.copy())
 
     def _linear_coef(self):
         how = self._decomposition(len(self.classes_))
@@ -295,8 +307,9 @@ class SVC(ClassificationSVM):
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed", an object of
         `maxmargin.kernels` (which carries its own parameters), or a function of two sets of rows
-        that returns their matrix and is called once on all of them. (`kernels.Custom(function)` is
-        called on blocks instead and needs no n x n matrix.)
+        that returns their matrix and is called once on all of them, in a fit and in a prediction,
+        so that the whole matrix is held. (`kernels.Custom(function)` is called on blocks instead
+        and needs no such matrix.)
     degree, gamma, coef0
         Of the kernels named by a string. gamma="scale" is 1 / (n_features * variance of X), the
         variance weighted by `sample_weight`.
