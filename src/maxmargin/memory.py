@@ -1,8 +1,13 @@
-"""How much memory an answer may take: blocks of rows.
+"""How much memory an answer may take: blocks of rows, and what no machine can hold.
 
 Invariant: rows are answered in blocks that end where the tiles of an engine end, so that an answer
 does not depend on them.
 """
+
+import os
+from functools import lru_cache
+from math import prod
+from pathlib import Path
 
 import numpy as np
 
@@ -10,6 +15,11 @@ from maxmargin import arrays
 
 TILE_ROWS = 512  # rows that an engine answers at a time
 BLOCK_BYTES = 64 * 2**20  # for what an answer is made of
+
+# Where the system does not tell what it has (Windows), which then refuses arrays by itself.
+UNKNOWN = 2**40
+# What a container may use, in either version of Linux's control groups.
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def rows_at_a_time(n_numbers):
@@ -31,3 +41,31 @@ def in_blocks(function, n, size):
             result = np.empty((n, *part.shape[1:]), dtype=part.dtype)
         result[rows] = part
     return result
+
+
+def check_room(what, shape, advice=""):
+    """Refuse a matrix of float64 that this machine cannot hold, before any work goes into it."""
+    needed, present = 8 * prod(map(int, shape)), machine_bytes()
+    if needed > present:
+        size = " x ".join(f"{length:,}" for length in shape)
+        raise MemoryError(
+            f"{what}: {size} numbers take {needed / 1e9:,.1f} GB, and this machine has "
+            f"{present / 1e9:,.1f} GB. {advice}".rstrip()
+        )
+
+
+@lru_cache(maxsize=1)
+def machine_bytes():
+    """The memory of this machine, or the part of it that this process may use."""
+    try:
+        present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        present = UNKNOWN
+    return min([present, *map(_limit_in, LIMITS)])
+
+
+def _limit_in(file):
+    try:
+        return int(Path(file).read_text())
+    except (OSError, ValueError):  # no such file, or the word "max"
+        return UNKNOWN

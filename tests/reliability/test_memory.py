@@ -8,10 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maxmargin import SVC, KernelRidge, memory
+from maxmargin import (
+    SVC,
+    KernelMap,
+    KernelRidge,
+    Nystroem,
+    PolynomialMap,
+    RandomFourierFeatures,
+    memory,
+)
 from maxmargin.compiled.linear import add_row, row_dot
 from maxmargin.compiled.rows import subtract_rows
-from maxmargin.kernels import Custom
+from maxmargin.kernels import RBF, Custom, Linear, Polynomial, mercer
 
 MEGABYTE = 2**20
 NEEDS_PROC = pytest.mark.skipif(
@@ -228,6 +236,77 @@ def test_sparse_rows_beyond_two_to_the_31(tmp_path):
 def test_a_matrix_that_cannot_be_held_is_refused_with_its_size_before_any_work():
     X = np.arange(400_000, dtype=float)[:, None]
     model = KernelRidge(kernel="rbf", solver="cholesky")
-    with pytest.raises(MemoryError, match=r"1\.16 TiB"):
+    size = r"400,000 x 400,000 numbers take 1,280\.0 GB, and this machine has"
+    with pytest.raises(MemoryError, match=f"^KernelRidge: .*{size}.*'cg'"):
         model.fit(X, X[:, 0])
     assert not hasattr(model, "dual_coef_")
+    for work in (lambda: RBF()(X), lambda: mercer(RBF(), X)):
+        with pytest.raises(MemoryError, match=f"^RBF: the kernel matrix: {size}"):
+            work()
+
+
+def test_a_function_is_not_called_for_a_matrix_that_cannot_be_held(monkeypatch):
+    def never(A, B):
+        raise AssertionError("called")
+
+    X = np.arange(400_000, dtype=float)[:, None]
+    with pytest.raises(MemoryError, match=r"^SVC: .*1,280\.0 GB.*Custom\(function\)"):
+        SVC(kernel=never).fit(X, X[:, 0] > 7)
+    model = SVC(kernel=lambda A, B: A @ B.T).fit(X[:20], X[:20, 0] > 7)
+    monkeypatch.setattr(memory, "machine_bytes", lambda: 8 * 20 * 20)
+    model.predict(X[:20])
+    with pytest.raises(MemoryError, match="21 x 20 numbers"):
+        model.predict(X[:21])
+
+
+def test_features_that_cannot_be_held_are_counted_not_made():
+    X = np.zeros((3, 200))
+    with pytest.raises(MemoryError, match=r"^PolynomialMap: .*75,824,205,888,366 .*606,593\.6 GB"):
+        PolynomialMap(degree=8).fit(X)
+    phi = PolynomialMap(degree=4).fit(X)  # one row of its features can be held, these cannot
+    with pytest.raises(MemoryError, match="20,000 x 70,058,751 numbers"):
+        phi.transform(np.zeros((20_000, 200)))
+    with pytest.raises(MemoryError, match=r"^KernelMap: the features"):
+        KernelMap(Linear() ** 8).fit(X)
+    with pytest.raises(MemoryError, match=r"^RandomFourierFeatures: the frequencies"):
+        RandomFourierFeatures(n_components=10**11).fit(X)
+    with pytest.raises(MemoryError, match=r"^RandomFourierFeatures: the features"):
+        RandomFourierFeatures(n_components=10**6).fit(X[:, :2]).transform(np.zeros((10**6, 2)))
+    with pytest.raises(MemoryError, match=r"^RBF: the kernel matrix"):
+        Nystroem(n_components=10**6).fit(np.zeros((10**6, 1)))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Linear(),
+        Polynomial(degree=3),
+        Polynomial(degree=0),
+        2.0 * Linear() + Polynomial(degree=2, coef0=1.0),
+        Linear() * Polynomial(degree=2),
+        (Linear() ** 3).normalised(),
+        Linear().conformal(lambda X: np.ones(X.shape[0])),
+    ],
+    ids=str,
+)
+def test_maps_of_any_kernel_count_their_features(kernel):
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    assert kernel.n_features_of_map(3) == kernel.feature_map(X).shape[1]
+    assert KernelMap(kernel).fit_transform(X).shape[1] == kernel.n_features_of_map(3)
+
+
+def test_a_machine_that_does_not_tell_its_memory(monkeypatch):
+    def unknown(name):
+        raise ValueError(name)
+
+    monkeypatch.setattr(memory.os, "sysconf", unknown, raising=False)
+    monkeypatch.setattr(memory, "LIMITS", ())
+    assert memory.machine_bytes.__wrapped__() == memory.UNKNOWN
+
+
+def test_a_container_may_use_a_part_of_its_machine(tmp_path, monkeypatch):
+    limit, none = tmp_path / "limit", tmp_path / "none"
+    limit.write_text("1000000\n")
+    none.write_text("max\n")
+    monkeypatch.setattr(memory, "LIMITS", (str(limit), str(none), str(tmp_path / "missing")))
+    assert memory.machine_bytes.__wrapped__() == 1_000_000

@@ -34,7 +34,7 @@ from maxmargin.estimators.validation import (
     warn_unless_mercer,
 )
 from maxmargin.kernels import Kernel, Linear
-from maxmargin.memory import in_blocks, rows_at_a_time
+from maxmargin.memory import check_room, in_blocks, rows_at_a_time
 from maxmargin.problems.certificate import Certificate, certify, combine
 from maxmargin.problems.dual import DualProblem
 from maxmargin.solvers import solver_named
@@ -102,6 +102,10 @@ class BaseSVM(CallbackSupport, BaseEstimator):
 
     def _matrix_of_function(self, X, X_fit):
         expected = (arrays.n_rows(X), arrays.n_rows(X_fit))
+        check_room(
+            f"{type(self).__name__}: a function as kernel returns the whole matrix", expected,
+            "kernel=Custom(function) is called on blocks of it.",
+        )  # fmt: skip
         matrix = np.asarray(arrays.dense(self.kernel(X, X_fit)), dtype=np.float64)
         if matrix.shape != expected:
             raise KernelError(

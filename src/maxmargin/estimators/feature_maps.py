@@ -29,6 +29,7 @@ from maxmargin.estimators.parameters import (
 )
 from maxmargin.estimators.validation import check_result, validate_data
 from maxmargin.kernels import Kernel, Linear, Polynomial
+from maxmargin.memory import check_room
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -137,12 +138,17 @@ class KernelMap(FeatureMap):
         kernel = self._kernel().resolve(X)
         kernel.check()
         try:
-            self._n_features_out = kernel.feature_map(X[:1]).shape[1]
+            self._n_features_out = kernel.n_features_of_map(X.shape[1])
         except NoFeatureMapError as reason:
             raise NoFeatureMapError(
                 f"{type(self).__name__}: {reason} RandomFourierFeatures or Nystroem give an "
                 "approximate one."
             ) from None
+        if not arrays.is_sparse(X) or isinstance(kernel, Polynomial):  # whose features are dense
+            check_room(
+                f"{type(self).__name__}: the features of a single row", (1, self._n_features_out),
+                "Use a smaller degree, or SVC with the kernel itself.",
+            )  # fmt: skip
         self.kernel_ = kernel
 
     def _map(self, X):

@@ -25,6 +25,7 @@ from maxmargin.estimators.parameters import (
 from maxmargin.estimators.validation import check_unaltered, seed_of, shape_of_rows
 from maxmargin.kernels import RBF, Custom, Kernel, Laplacian
 from maxmargin.kernels.spectrum import ROUNDING
+from maxmargin.memory import check_room, in_blocks
 from maxmargin.solvers.interrupts import interruptible
 
 # Eigenvalues below this share of the largest are rounding error as much as they are kernel.
@@ -116,6 +117,7 @@ class RandomFourierFeatures(FeatureMap):
         self.gamma_ = float(kernel.rate if isinstance(kernel, RBF) else kernel.gamma)
         n_frequencies = self.n_components // 2 if in_pairs else self.n_components
         rng = np.random.default_rng(seed_of(self.random_state))
+        check_room("RandomFourierFeatures: the frequencies", (n_frequencies, X.shape[1]))
         draw = SPECTRAL_DENSITIES[type(kernel)]
         self.frequencies_ = draw(rng, self.gamma_, (n_frequencies, X.shape[1]))
         if not np.all(np.isfinite(self.frequencies_)):
@@ -133,7 +135,7 @@ class RandomFourierFeatures(FeatureMap):
         check_unaltered(self, frequencies_=(n_waves, self.n_features_in_), offsets_=(n_waves,))
 
     def _map(self, X):
-        return _in_blocks(self._waves, X, self._n_features_out)
+        return _in_blocks(self, self._waves, X)
 
     def _waves(self, X):
         angles = arrays.dots(X, self.frequencies_)
@@ -255,15 +257,17 @@ class Nystroem(FeatureMap):
         def of_rows(X):
             return _finite_matrix(self.kernel_, X, components) @ self.normalization_
 
-        return _in_blocks(of_rows, X, self._n_features_out)
+        return _in_blocks(self, of_rows, X)
 
 
-def _in_blocks(function, X, width):
+def _in_blocks(owner, function, X):
     """function(X) from some rows at a time: little memory beside the answer, and Ctrl-C is seen."""
-    result = np.empty((arrays.n_rows(X), width))
-    for rows in arrays.blocks(len(result), ROW_BLOCK):
-        result[rows] = function(arrays.take(X, rows))
-    return result
+    n = arrays.n_rows(X)
+    check_room(
+        f"{type(owner).__name__}: the features", (n, owner._n_features_out),
+        "Use fewer n_components, or transform some rows at a time.",
+    )  # fmt: skip
+    return in_blocks(lambda rows: function(arrays.take(X, rows)), n, ROW_BLOCK)
 
 
 def _finite_matrix(kernel, X, Z=None):

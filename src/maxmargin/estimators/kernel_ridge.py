@@ -34,6 +34,7 @@ from maxmargin.estimators.validation import (
     warn_unless_mercer,
 )
 from maxmargin.kernels import Custom, Kernel
+from maxmargin.memory import check_room
 from maxmargin.solvers.kernel_system import (
     KernelSystem,
     solve_kernel_by_gradients,
@@ -180,6 +181,9 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         alphas, n = one_per_target(self, targets.shape[1]), len(root)
         B, memory = root[:, None] * targets, self.memory_limit * 2**20
         by_gradients = self.solver == "cg" or (self.solver == "auto" and 8 * n**2 > memory)
+        if not by_gradients:
+            advice = "solver='cg' needs no such matrix."
+            check_room("KernelRidge: the kernel matrix", (n, n), advice)
         with engine_named("cpu") as engine:
             system = KernelSystem(self.kernel_, X, root, engine)
             if by_gradients:

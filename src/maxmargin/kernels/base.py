@@ -9,6 +9,7 @@ Invariant: sums, products and positive multiples of positive semidefinite kernel
 
 import numbers
 from copy import copy
+from math import prod
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +18,7 @@ from sklearn.base import BaseEstimator
 from maxmargin import arrays
 from maxmargin.errors import KernelError, NoFeatureMapError
 from maxmargin.kernels.pairs import Pairs, Points, points_of
+from maxmargin.memory import check_room
 
 
 class Kernel(BaseEstimator):
@@ -57,6 +59,8 @@ class Kernel(BaseEstimator):
         X, Z = as_rows(X), None if Z is None else as_rows(Z)
         if Z is not None and arrays.is_sparse(X) != arrays.is_sparse(Z):
             X, Z = arrays.dense(X), arrays.dense(Z)
+        shape = arrays.n_rows(X), arrays.n_rows(X if Z is None else Z)
+        check_room(f"{type(self).__name__}: the kernel matrix", shape)
         pairs = Pairs(*points_of(X, Z))
         return np.asarray(self.formula(pairs), dtype=np.float64)
 
@@ -69,6 +73,10 @@ class Kernel(BaseEstimator):
     def feature_map(self, X):
         """phi(X) with phi(x).phi(z) = k(x, z), where a finite one exists."""
         raise NoFeatureMapError(f"{self} has no finite feature map.")
+
+    def n_features_of_map(self, n_features):
+        """How many features the map makes of so many; where it can, without making them."""
+        return self.feature_map(np.zeros((1, n_features))).shape[1]
 
     def parts(self):
         """The kernels this one is made of."""
@@ -129,6 +137,9 @@ class Sum(Kernel):
     def feature_map(self, X):
         return _hstack(self.left.feature_map(X), self.right.feature_map(X))
 
+    def n_features_of_map(self, n_features):
+        return sum(part.n_features_of_map(n_features) for part in self.parts())
+
 
 class Product(Kernel):
     """k1 * k2: every product of a feature of the one with a feature of the other."""
@@ -149,6 +160,9 @@ class Product(Kernel):
 
     def feature_map(self, X):
         return _all_products(self.left.feature_map(X), self.right.feature_map(X))
+
+    def n_features_of_map(self, n_features):
+        return prod(part.n_features_of_map(n_features) for part in self.parts())
 
 
 class Scaled(Kernel):
@@ -175,6 +189,9 @@ class Scaled(Kernel):
     def feature_map(self, X):
         self.check()
         return self.kernel.feature_map(X) * np.sqrt(self.factor)
+
+    def n_features_of_map(self, n_features):
+        return self.kernel.n_features_of_map(n_features)
 
 
 class Power(Kernel):
@@ -205,6 +222,10 @@ class Power(Kernel):
             features = _all_products(features, once)
         return features
 
+    def n_features_of_map(self, n_features):
+        self.check()
+        return self.kernel.n_features_of_map(n_features) ** self.degree
+
 
 class Conformal(Kernel):
     """f(x) k(x, z) f(z): the feature map of k times f."""
@@ -227,6 +248,9 @@ class Conformal(Kernel):
     def feature_map(self, X):
         factor = self._factor_of(Points(as_rows(X)))
         return sparse.diags_array(factor) @ self.kernel.feature_map(X)
+
+    def n_features_of_map(self, n_features):
+        return self.kernel.n_features_of_map(n_features)
 
     def _factor_of(self, points):
         factor = np.asarray(self.factor(points.X), dtype=points.dtype)
@@ -261,6 +285,9 @@ class Normalised(Kernel):
     def feature_map(self, X):
         lengths = self._length_of(Points(as_rows(X)))
         return sparse.diags_array(1 / lengths) @ self.kernel.feature_map(X)
+
+    def n_features_of_map(self, n_features):
+        return self.kernel.n_features_of_map(n_features)
 
     def _length_of(self, points):
         squares = np.asarray(self.kernel.diagonal_formula(points), dtype=np.float64)
@@ -343,4 +370,5 @@ def _all_products(left, right):
         left, right = sparse.csc_array(left), sparse.csc_array(right)
         columns = [left[:, [k]].multiply(right) for k in range(left.shape[1])]
         return sparse.hstack(columns, format="csr")
+    check_room("The feature map of a product", (len(left), left.shape[1] * right.shape[1]))
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from itertools import combinations_with_replacement
-from math import factorial, prod
+from math import comb, factorial, prod
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from maxmargin.kernels.base import (
 )
 from maxmargin.kernels.pairs import Points
 from maxmargin.kernels.scale import check_gamma, resolved_gamma
+from maxmargin.memory import check_room
 
 
 class Linear(Kernel):
@@ -36,6 +37,9 @@ class Linear(Kernel):
 
     def feature_map(self, X):
         return Points(as_rows(X)).numbers
+
+    def n_features_of_map(self, n_features):
+        return n_features
 
 
 class ShapedDot(Kernel):
@@ -103,11 +107,23 @@ class Polynomial(ShapedDot):
         if self.coef0 < 0:
             return super().feature_map(X)
         X = arrays.dense(Points(as_rows(X)).numbers)
+        shape = len(X), self.n_features_of_map(X.shape[1])
+        check_room(f"The feature map of {self}", shape)
         columns = X * np.sqrt(self.gamma)
         if self.coef0 > 0:
             columns = np.column_stack([columns, np.full(len(X), np.sqrt(self.coef0))])
+        features = np.empty(shape)
         monomials = combinations_with_replacement(range(columns.shape[1]), self.degree)
-        return np.column_stack([_monomial(columns, factors) for factors in monomials])
+        for k, factors in enumerate(monomials):
+            features[:, k] = _monomial(columns, factors)
+        return features
+
+    def n_features_of_map(self, n_features):
+        if self.coef0 < 0:
+            return super().n_features_of_map(n_features)
+        n_columns = n_features + (self.coef0 > 0)
+        # Monomials are multisets; without a column only the empty one, of degree 0, is left.
+        return comb(n_columns + self.degree - 1, self.degree) if n_columns else int(not self.degree)
 
 
 def _monomial(columns, factors):
