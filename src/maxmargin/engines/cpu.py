@@ -248,6 +248,8 @@ class CPUEngine:
     @OVERFLOW_IS_CHECKED_LATER
     def expand(self, kernel, X, Z, coef, index=None):
         if isinstance(kernel, Linear):  # f(x) = w.x: the expansion collapses to one vector
+            if TINY**2 < arrays.n_rows(X) * coef.shape[1] <= SMALL:
+                self.keep_blas_to_one_thread()  # whose threads would wait for each other
             return _finite(np.asarray(X @ (Z.T @ coef), dtype=np.float64), kernel)
         centres = Points(Z, index=index, may_be_thin=True)
         result = np.zeros((arrays.n_rows(X), coef.shape[1]))
