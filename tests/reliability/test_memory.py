@@ -287,7 +287,7 @@ def test_features_that_cannot_be_held_are_counted_not_made():
         (Linear() ** 3).normalised(),
         Linear().conformal(lambda X: np.ones(X.shape[0])),
     ],
-    ids=str,
+    ids=lambda kernel: type(kernel).__name__,
 )
 def test_maps_of_any_kernel_count_their_features(kernel):
     X = np.random.default_rng(0).standard_normal((5, 3))
