@@ -22,7 +22,7 @@ from maxmargin.estimators.parameters import (
 from maxmargin.estimators.validation import check_unaltered, warn_unless_mercer
 from maxmargin.kernels import Kernel
 
-BLOCK_ENTRIES = 4_000_000  # of the kernel matrix that a prediction holds at a time
+BLOCK_ENTRIES = 1_000_000  # of the kernel matrix that a prediction holds at a time
 KERNEL_NAMES = tuple(name for name in KERNELS if name != "precomputed")
 
 PERCEPTRON_CONSTRAINTS = {
