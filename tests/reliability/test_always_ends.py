@@ -128,7 +128,7 @@ def test_badly_scaled_columns_of_a_linear_kernel(model):
     X = X * np.geomspace(1.0, 1e7, X.shape[1])
     model, caught = fitted(model, X, y, kernel="linear")
     check_honest(model, caught)
-    assert model.n_iter_ < 3_000_000  # of the ten million that are allowed
+    assert model.n_iter_ < 7_000_000  # of the ten million that are allowed
 
 
 @dataclass

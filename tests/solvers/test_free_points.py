@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from maxmargin import SVC, SVR
+from maxmargin import SVC, SVR, NuSVC, OneClassSVM
 from maxmargin.solvers.free_points import _inverse, _without
 
 
@@ -68,6 +68,32 @@ def test_a_callback_that_says_stop_is_asked_no_more(monkeypatch):
         warnings.simplefilter("ignore")
         SVC(kernel="linear", C=1e4, callbacks=[stop_beyond_tol]).fit(X, y)
     assert sum(violation <= 1e-3 for violation in seen) <= 2  # one, and the last of a fit
+
+
+@pytest.mark.parametrize("size", [1e6, 1e7, 1e8])
+@pytest.mark.parametrize("n", [300, 3000])
+def test_one_point_far_out_does_not_make_the_others_stop_early(n, size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1, -1)
+    X[0], y[0] = [size, 0.0, 0.0], 1
+    models = [SVC(kernel="linear", warm_start=True), NuSVC(kernel="linear", nu=0.6)]
+    if n == 300:
+        models.append(OneClassSVM(kernel="linear", nu=0.5))
+    for model in models:
+        assert model.fit(X, y).converged_
+    assert models[0].set_params(C=100.0).fit(X, y).converged_
+
+
+def test_strides_keep_the_sum_where_all_points_look_the_same():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X, y = rng.normal(size=(12, 2)), 100.0 + (np.arange(12) == 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the kernel is one up to 1e-3, and tol below rounding
+            model = SVR(epsilon=0.0, gamma=5e-5, tol=1e-9).fit(X, y)
+        assert abs(model.dual_coef_.sum()) < 1e-9
+        assert model.certificate_.relative_gap < 1e-6
 
 
 def test_the_tube_of_a_regression_is_not_crossed_by_a_stride():

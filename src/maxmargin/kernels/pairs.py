@@ -136,11 +136,13 @@ def _shifted(X, centre, dtype):
 
 def _mend(distances, norms, A, B):
     """Compute those that have lost their digits again, from the differences."""
-    rows, columns = np.nonzero(distances < CANCELLED * norms)
-    for part in arrays.blocks(len(rows), max(1, 1_000_000 // max(1, A.shape[1]))):
-        differences = A[rows[part]] - B[columns[part]]
-        squares = np.einsum("ij,ij->i", differences, differences)
-        distances[rows[part], columns[part]] = squares
+    for strip in arrays.blocks(len(A), max(1, 1_000_000 // max(1, len(B)))):
+        rows, columns = np.nonzero(distances[strip] < CANCELLED * norms[strip])
+        rows += strip.start
+        for part in arrays.blocks(len(rows), max(1, 1_000_000 // max(1, A.shape[1]))):
+            differences = A[rows[part]] - B[columns[part]]
+            squares = np.einsum("ij,ij->i", differences, differences)
+            distances[rows[part], columns[part]] = squares
 
 
 class Pairs:

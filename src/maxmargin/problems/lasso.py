@@ -33,7 +33,8 @@ WORTH_GATHERING = 0.3  # the largest part of the columns that is worth a copy
 class Features:
     """Z = matrix - root mean': features less their mean, each row times the root of its weight.
 
-    A dense matrix is centred itself, once, and `mean` is zero; a sparse one stays sparse.
+    A dense matrix is centred itself, once, and `mean` is zero; a sparse one stays sparse, unless it
+    would take no more room as a dense one: what is centred only in products has fewer digits.
     """
 
     matrix: object
@@ -43,6 +44,8 @@ class Features:
     @classmethod
     def of(cls, X, weight, mean):
         root = np.sqrt(weight)
+        if arrays.is_sparse(X) and arrays.is_mostly_full(X):
+            X = arrays.dense(X)
         if arrays.is_sparse(X):
             return cls(sparse.csc_array(X.multiply(root[:, None])), root, mean)
         matrix = np.empty(X.shape, order="F")  # the solver reads columns

@@ -49,6 +49,8 @@ def stride(block, rounding):
         step = _joint_step(inverse, slope[still], members[still])
         pull = K[:, still] @ step
         rise, bend = float(slope[still] @ step), float(step @ pull[still])
+        if rise < 0:  # rounding has turned it round
+            step, pull, rise = -step, -pull, -rise
         length, hit = _room(coef[still], lower[still], upper[still], step, rise / max(bend, 1e-300))
         gain = length * (rise - 0.5 * length * bend)
         if not max(rounding, LITTLE * gained) < gain < np.inf:

@@ -18,6 +18,7 @@ time limits and progress possible.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -51,7 +52,10 @@ NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain ma
 ROUNDING = 0.5 * float(np.finfo(np.float64).eps)  # of a gradient, which is in float64
 CRAWL = 400_000_000  # steps times variables without a notable gain or fall of the violation
 NOTABLE_GAIN, NOTABLE_FALL = 1e-4, 0.9
+QUIET = np.errstate(over="ignore", invalid="ignore")  # the engine says what overflowed
+IN_VAIN = 3  # times as many, whatever they bring, where the tolerance is below rounding
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
+LIMITS = ("max_iter", "max_time", "callback")
 PATIENCE = 3  # rounds without gain before the solver gives up
 TIGHT_TOL = 1e-10  # where small problems go on to after tol,
 TIGHT_WORK = 100_000_000  # for as many steps times squared variables, or the steps tol took,
@@ -248,7 +252,7 @@ class _Run:
                 break
         if self.violation > least:
             self.go_back(block, best)
-        return stopped if stopped in ("max_iter", "max_time", "callback") else "stalled"
+        return stopped if stopped in LIMITS else "stalled"
 
     def solve_block(self, block, stop, max_iter):
         """Run the inner solver slice by slice until `stop`, a limit, or nothing moves any more."""
@@ -260,14 +264,15 @@ class _Run:
             if violation <= stop:
                 return "converged"
             if block.size == self.problem.n and block.K.dtype == np.float64:
-                self.look_again(block)
+                violation = self.look_again(block)
             if self.n_iter >= max_iter:
                 return "max_iter"
             gained = self.objective - before
             idle = idle + 1 if gained <= NO_GAIN[np.float64] * abs(self.objective) else 0
             if idle >= PATIENCE or violation <= floor:
                 return "stalled"
-            if crawl.goes_on(self.n_iter, violation, self.objective, floor > stop):
+            in_vain = floor > stop or (block.size == self.problem.n and stop > self.tol)
+            if crawl.goes_on(self.n_iter, violation, self.objective, in_vain):
                 return "crawling"
             inside = np.count_nonzero(self.state.coef[block.order])
             outside = np.count_nonzero(self.state.coef) - inside
@@ -278,8 +283,9 @@ class _Run:
 
     def look_again(self, block):
         """Compute anew what many steps have changed, rounding error by rounding error."""
-        block.refresh(self.problem)
+        violation = block.refresh(self.problem)
         self.objective = block.objective(self.problem)
+        return violation
 
     def run_slice(self, block, stop, max_steps):
         """Take up to `max_steps` steps; the violation left.
@@ -353,10 +359,10 @@ class _Run:
                 if dtype is np.float64:
                     raise
                 continue  # beyond the range of float32
-            if stopped not in ("converged", "stalled"):
-                return stopped
+            if stopped in LIMITS:
+                break
             if not self.verify:
-                return stopped
+                return "converged" if stopped == "converged" else "stalled"
             if not self.state.exact:
                 with self.budget.clock("proof"):
                     self.set_state(self.state.coef)
@@ -366,10 +372,12 @@ class _Run:
                 return "converged"
             if self.violation < least:
                 least, best = self.violation, self.state
+            if stopped == "crawling" and dtype is np.float64:
+                break
         if self.violation > least:  # rounding may have led away from it
             self.violation, self.state = least, best
             self.note(self.state)
-        return "stalled"
+        return stopped if stopped in LIMITS else "stalled"
 
     def rounds(self, dtype):
         """Rounds of choose, solve, subtract until the violation is safely below tol."""
@@ -383,13 +391,12 @@ class _Run:
         elif not self.is_known:
             self.set_state(self.state.coef)
             self.is_known = True
-        largest = 0.0
         idle = 0
         while True:
             with self.budget.clock("selection"):
                 self.violation, tops, bottoms = self.measure()
             self.note(self.state)
-            goal = max(SAFETY * self.tol, self.rounding(dtype, largest))
+            goal = max(SAFETY * self.tol, self.rounding(dtype))
             if self.violation <= goal:
                 return "converged"
             if self.report(self.violation, np.count_nonzero(self.state.coef)):
@@ -402,7 +409,6 @@ class _Run:
             del block  # before the next one is made: two do not fit into its share
             with self.budget.clock("block"):
                 block = _Block(self.problem, self.state, matrix, chosen)
-            largest = max(largest, block.largest)
             is_whole = block.size == self.problem.n
             stop = 0.5 * goal if is_whole else max(0.5 * goal, INNER_TOL * self.violation)
             stopped = self.solve_block(block, stop, self.budget.max_iter)
@@ -411,21 +417,26 @@ class _Run:
             else:
                 with self.budget.clock("rows and update"):
                     self.subtract(matrix, block)
-            if stopped in ("max_iter", "max_time", "callback"):
+            if stopped in LIMITS or (is_whole and stopped == "crawling"):
                 return stopped
-            if is_whole and stopped == "crawling":
-                return "stalled"
             gained = self.objective - before
             idle = idle + 1 if gained <= NO_GAIN[dtype] * abs(self.objective) else 0
             if idle >= PATIENCE:
                 return "stalled"
 
-    def rounding(self, dtype, largest):
+    def rounding(self, dtype):
         """The error that rows in this precision leave in the gradient.
 
         The errors of the single entries are independent, so they add up like a random walk.
         """
-        return 0.5 * float(np.finfo(dtype).eps) * largest * float(np.linalg.norm(self.state.coef))
+        return 0.5 * float(np.finfo(dtype).eps) * _walk(self.sizes, self.state.coef)
+
+    @cached_property
+    @QUIET
+    def sizes(self):
+        """The square roots of the diagonal of K."""
+        problem = self.problem
+        return np.sqrt(np.abs(problem.per_variable(problem.kernel.diagonal(problem.X))))
 
     def measure(self):
         """The violation, and per group the best rise and the cheapest fall."""
@@ -503,7 +514,7 @@ class _Crawl:
         gained = objective - self.objective > NOTABLE_GAIN * abs(objective)
         if not in_vain and (gained or violation < NOTABLE_FALL * self.violation):
             self.since, self.violation, self.objective = n_iter, violation, objective
-        return n_iter - self.since >= self.steps
+        return n_iter - self.since >= self.steps * (IN_VAIN if in_vain else 1)
 
 
 class _Block:
@@ -545,7 +556,7 @@ class _Block:
     def rounding(self):
         """The error of a difference of two gradients: that of the entries of K adds up like a
         random walk, and what they add up to is rounded itself, in every step."""
-        walk = self.largest * float(np.linalg.norm(self.coef))
+        walk = _walk(np.sqrt(np.abs(self.diagonal.astype(np.float64))), self.coef)
         return ROUNDING * max(walk, 4.0 * float(np.max(np.abs(self.gradient))))
 
     def objective(self, problem):
@@ -571,6 +582,12 @@ class _Block:
         if not np.all(np.isfinite(expansion)):
             raise KernelError(OVERFLOW.format("a sum of kernel values"))
         return size * expansion.astype(np.float64)
+
+
+@QUIET
+def _walk(sizes, coef):
+    """What random errors of the entries of K add up to in Kc: |K_ij| is at most size_i size_j."""
+    return float(np.max(sizes) * np.linalg.norm(sizes * coef))
 
 
 def _largest(values, count):
