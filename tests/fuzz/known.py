@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import sklearn.svm
 
+from maxmargin.kernels import RBF
+
 
 class Known(NamedTuple):
     """`still_there` is True as long as scikit-learn behaves like that."""
@@ -143,6 +145,15 @@ KNOWN = [
         lambda: _not_finite(sklearn.svm.SVC(kernel="precomputed"), 1e40 * np.eye(2), [0, 1]),
     ),
     Known(
+        "the RBF kernel of points far from the origin may be infinite",
+        "|x|^2 + |z|^2 - 2 x.z is formed from the rows as they are; where rounding makes it "
+        "negative, its exponential is beyond float32",
+        lambda: _not_finite(
+            sklearn.svm.OneClassSVM(gamma=1.0),
+            1e12 + np.array([[6653.0], [14073.0], [-11162.0], [15395.0]]),
+        ),
+    ),
+    Known(
         "support_ counts only the rows that have weight",
         "those of no weight are removed before LIBSVM numbers them; with a precomputed kernel the "
         "wrong columns are then used to predict",
@@ -168,10 +179,12 @@ def is_beyond_sklearn(case):
     return bool(np.any(case.weights == 0))
 
 
-def is_known_refusal(case, largest, error):
+def is_known_refusal(case, kernel, largest, error):
     """Refusals of valid cases, given the largest entry of the kernel matrix."""
     if "not finite" not in str(error):
         return False
+    if isinstance(kernel, RBF) and kernel.rate * np.max(np.abs(case.plain)) ** 2 > 1e15:
+        return True
     nothing_free = case.family == "OneClassSVM" and case.parameters["nu"] > CERTAIN
     nothing_free = nothing_free or case.family == "NuSVR"
     return case.family == "NuSVC" or nothing_free or largest > 1e-3 * LARGEST_FLOAT32
