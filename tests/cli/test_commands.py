@@ -295,7 +295,9 @@ def test_ctrl_c_leaves_the_old_file_and_says_so_in_one_line(tmp_path, verb):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert (out, err) == ("", "maxmargin: interrupted; no file is left half-written.\n")
+    # The first process of a machine compiles, and says so before.
+    said = [line for line in err.splitlines() if "compiling its inner loops" not in line]
+    assert (out, said) == ("", ["maxmargin: interrupted; no file is left half-written."])
     assert (tmp_path / "m.model").read_text() == "the old one"
     assert sorted(os.listdir(tmp_path)) == ["m.model", "noise.svm"]
 
