@@ -223,14 +223,12 @@ class _Run:
 
     def go_back(self, block, coef):
         block.set_coef(coef)
-        self.violation = block.refresh(self.problem)
-        self.objective = block.objective(self.problem)
+        self.violation = self.look_again(block)
 
     def look_at(self, block):
         """A block that holds all points tells the gradient at a start where it is not known."""
         if not self.is_known:
-            block.refresh(self.problem)
-            self.objective = block.objective(self.problem)
+            self.look_again(block)
             self.state, self.is_known = self.state.after_whole(block), True
 
     def refine(self, block, stop, max_iter):
@@ -282,7 +280,7 @@ class _Run:
                 return "max_time"
 
     def look_again(self, block):
-        """Compute anew what many steps have changed, rounding error by rounding error."""
+        """Compute the gradient anew, and the objective; the violation."""
         violation = block.refresh(self.problem)
         self.objective = block.objective(self.problem)
         return violation
