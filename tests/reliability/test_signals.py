@@ -74,6 +74,39 @@ def test_a_process_ends_after_ctrl_c_in_a_factorisation():
     assert "KeyboardInterrupt" in err
 
 
+EIGENVALUES = """
+import os, time, numpy as np
+from maxmargin import KernelRidge
+
+X = np.random.default_rng(0).standard_normal((2500, 5))
+KernelRidge(alpha=1.0).fit(X[:50], X[:50, 0])
+print("begin", flush=True)
+try:
+    KernelRidge(alpha=0.0).fit(X, X[:, 0])
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+os._exit(0)  # not after the eigenvalues
+"""
+
+
+def test_ctrl_c_does_not_wait_for_the_eigenvalues_of_a_singular_system():
+    waits = []
+    for _ in range(ATTEMPTS):
+        process = subprocess.Popen(
+            [sys.executable, "-c", EIGENVALUES], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == "begin\n"
+        time.sleep(0.5)
+        pressed = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        ended, _ = process.communicate(timeout=60)
+        assert ended, "the fit was too short for this test"
+        waits.append(float(ended) - pressed)
+        if waits[-1] < HALF_A_SECOND:
+            break
+    assert min(waits) < HALF_A_SECOND
+
+
 SAVE = """
 import os, resource, signal, sys
 from maxmargin import SVC, save

@@ -65,7 +65,7 @@ def solve_kernel_in_place(K, B, alphas):
             coef[:, columns] = _by_cholesky_in_place(K, B[:, columns])
         except linalg.LinAlgError:
             _mirror(K, diagonal + alpha)
-            coef[:, columns], found = _by_eigenvalues_in_place(K, B[:, columns])
+            coef[:, columns], found = _by_eigenvalues(K, B[:, columns])
             rank = min(rank, found)
     return coef, rank
 
@@ -90,9 +90,10 @@ def _mirror(K, diagonal):
     np.fill_diagonal(K, diagonal)
 
 
-def _by_eigenvalues_in_place(K, B):
+def _by_eigenvalues(K, B):
     """The c of smallest norm among those with the smallest |B - K c|, and the rank of K."""
-    values, vectors = linalg.eigh(K.T, overwrite_a=True, check_finite=False)
+    # NumPy's, which copies K, because SciPy's could not be interrupted.
+    values, vectors = interruptible(10 * len(K) ** 3, np.linalg.eigh, K)
     counts = np.abs(values) > len(K) * EPSILON * np.max(np.abs(values))
     vectors, values = vectors[:, counts], values[counts, None]
     return vectors @ ((vectors.T @ B) / values), int(np.sum(counts))

@@ -25,7 +25,7 @@ import numpy as np
 
 from maxmargin.compiled import smo as compiled
 from maxmargin.engines.threads import single_threaded_blas
-from maxmargin.errors import OVERFLOW, KernelError
+from maxmargin.errors import KernelError
 from maxmargin.solvers.base import (
     BLOCK_SHARE,
     Solution,
@@ -35,6 +35,7 @@ from maxmargin.solvers.base import (
     row_bytes,
 )
 from maxmargin.solvers.free_points import FREE, stride
+from maxmargin.solvers.smo_block import QUIET, Block, walk
 from maxmargin.solvers.twins import start_with_twins
 
 TIGHT = 512  # up to this many points, the problem is one block in float64
@@ -49,10 +50,8 @@ FEWEST_STEPS = 2000  # or this many, where steps cost less than that
 WORK_OF_STEP = 8  # multiplications per variable of a block
 TRACED_STEPS = 100  # in one compiled call when a trace is asked for
 NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain may be rounding
-ROUNDING = 0.5 * float(np.finfo(np.float64).eps)  # of a gradient, which is in float64
 CRAWL = 400_000_000  # steps times variables without a notable gain or fall of the violation
 NOTABLE_GAIN, NOTABLE_FALL = 1e-4, 0.9
-QUIET = np.errstate(over="ignore", invalid="ignore")  # the engine says what overflowed
 IN_VAIN = 3  # times as many, whatever they bring, where the tolerance is below rounding
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
 LIMITS = ("max_iter", "max_time", "callback")
@@ -197,7 +196,7 @@ class _Run:
             matrix = self.engine.kernel_matrix(
                 problem.kernel, problem.X, np.float64, self.cache_bytes
             )
-            block = _Block(problem, self.state, matrix, order)
+            block = Block(problem, self.state, matrix, order)
         self.look_at(block)
         try:
             stopped = self.refine(block, self.tol, self.budget.max_iter)
@@ -385,7 +384,7 @@ class _Run:
         if not self.is_known and self.fits_one_block(dtype):
             with self.budget.clock("block"):
                 everything = np.argsort(self.problem.groups, kind="stable")
-                self.look_at(_Block(self.problem, self.state, matrix, everything))
+                self.look_at(Block(self.problem, self.state, matrix, everything))
         elif not self.is_known:
             self.set_state(self.state.coef)
             self.is_known = True
@@ -406,7 +405,7 @@ class _Run:
                 chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
             del block  # before the next one is made: two do not fit into its share
             with self.budget.clock("block"):
-                block = _Block(self.problem, self.state, matrix, chosen)
+                block = Block(self.problem, self.state, matrix, chosen)
             is_whole = block.size == self.problem.n
             stop = 0.5 * goal if is_whole else max(0.5 * goal, INNER_TOL * self.violation)
             stopped = self.solve_block(block, stop, self.budget.max_iter)
@@ -427,7 +426,7 @@ class _Run:
 
         The errors of the single entries are independent, so they add up like a random walk.
         """
-        return 0.5 * float(np.finfo(dtype).eps) * _walk(self.sizes, self.state.coef)
+        return 0.5 * float(np.finfo(dtype).eps) * walk(self.sizes, self.state.coef)
 
     @cached_property
     @QUIET
@@ -513,79 +512,6 @@ class _Crawl:
         if not in_vain and (gained or violation < NOTABLE_FALL * self.violation):
             self.since, self.violation, self.objective = n_iter, violation, objective
         return n_iter - self.since >= self.steps * (IN_VAIN if in_vain else 1)
-
-
-class _Block:
-    """Some variables with their kernel matrix; the members of a group lie side by side."""
-
-    def __init__(self, problem, state, matrix, order):
-        self.K = K = matrix.block(problem.row_of(order))
-        self.order = order
-        self.size = len(order)
-        self.diagonal = np.ascontiguousarray(np.diagonal(K))
-        self.coef, self.gradient = state.coef[order], state.gradient[order]
-        self.up, self.low = state.up[order], state.low[order]
-        self.lower, self.upper = problem.lower[order], problem.upper[order]
-        self.epsilon = problem.epsilon[order]
-        self.groups = problem.groups[order]
-        self.starts = np.searchsorted(self.groups, np.arange(problem.n_groups + 1))
-        self.largest = float(np.max(np.abs(self.diagonal), initial=0.0))
-        self.smallest_bend = max(4 * float(np.finfo(K.dtype).eps) * self.largest, 1e-280)
-        self.exact = False
-        self.n_steps, self.strides = 0, True  # since the last stride, and whether to try another
-
-    def run(self, stop, max_steps):
-        """One compiled call: the steps taken, the violation left and the objective gained."""
-        outcome = compiled.solve_block(
-            self.K, self.diagonal, self.gradient, self.coef, self.lower, self.upper, self.epsilon,
-            self.up, self.low, self.starts, float(stop), int(max_steps),
-            self.smallest_bend, max(self.largest, self.smallest_bend),
-        )  # fmt: skip
-        self.exact = self.exact and outcome[0] == 0
-        self.n_steps += outcome[0]
-        return outcome
-
-    def set_coef(self, coef):
-        self.coef[:] = coef
-        compiled.fill_offsets(
-            self.coef, self.lower, self.upper, self.epsilon, self.up, self.low
-        )  # fmt: skip
-
-    def rounding(self):
-        """The error of a difference of two gradients: that of the entries of K adds up like a
-        random walk, and what they add up to is rounded itself, in every step."""
-        walk = _walk(np.sqrt(np.abs(self.diagonal.astype(np.float64))), self.coef)
-        return ROUNDING * max(walk, 4.0 * float(np.max(np.abs(self.gradient))))
-
-    def objective(self, problem):
-        """The dual objective, for a block that is the whole problem."""
-        linear = problem.linear[self.order]
-        value = self.coef @ linear - self.epsilon @ np.abs(self.coef)
-        return float(value - 0.5 * self.coef @ (linear - self.gradient))
-
-    def refresh(self, problem):
-        """Compute the gradient anew, for a block that is the whole problem; the violation."""
-        compiled.balance(self.coef, self.lower, self.upper, self.groups, problem.totals)
-        self.gradient[:] = problem.linear[self.order] - self.expansion()
-        self.exact = self.K.dtype == np.float64
-        return self.run(0.0, 0)[1]
-
-    def expansion(self):
-        """Kc, for a block that is the whole problem, in the precision of its matrix."""
-        if self.K.dtype == np.float64:
-            return self.K @ self.coef
-        size = max(float(np.max(np.abs(self.coef))), 1e-300)  # c itself may be beyond float32
-        with np.errstate(over="ignore", invalid="ignore"):
-            expansion = self.K @ (self.coef / size).astype(np.float32)
-        if not np.all(np.isfinite(expansion)):
-            raise KernelError(OVERFLOW.format("a sum of kernel values"))
-        return size * expansion.astype(np.float64)
-
-
-@QUIET
-def _walk(sizes, coef):
-    """What random errors of the entries of K add up to in Kc: |K_ij| is at most size_i size_j."""
-    return float(np.max(sizes) * np.linalg.norm(sizes * coef))
 
 
 def _largest(values, count):
