@@ -38,6 +38,7 @@ KERNELS = {
     "sum": 0.5 * RBF(0.2) + Linear(),
     "product": Polynomial(1, coef0=1.0) * RBF(0.1).conformal(decay),
     "normalised": (Linear() ** 2).normalised(),
+    "exp": (0.1 * Linear()).exp(),
     "precomputed": Precomputed(),
     "custom": Custom(inverse_distance),
 }

@@ -11,6 +11,7 @@ from maxmargin.kernels import (
     RBF,
     Conformal,
     Custom,
+    Exp,
     Kernel,
     Laplacian,
     Linear,
@@ -36,6 +37,7 @@ INSTANCES = {
     Product: [RBF(0.2) * Polynomial(2, coef0=1.0), Linear() * (RBF() + Laplacian())],
     Scaled: [0.5 * RBF(0.2), 3 * (2.0 * Precomputed())],
     Power: [RBF(0.2) ** 3, (Linear() + RBF()) ** 2],
+    Exp: [Linear().exp(), (0.1 * Precomputed()).exp(), Exp(RBF(0.2) + Sigmoid(0.1))],
     Conformal: [RBF(0.2).conformal(Decay()), Conformal(Linear() + RBF(), Decay(0.1))],
     Normalised: [Linear().normalised(), Normalised(Polynomial(2, coef0=1.0) * RBF(0.1))],
 }

@@ -21,7 +21,7 @@ EXPORTED = sorted(
     if isinstance(getattr(maxmargin, name), type)
     and issubclass(getattr(maxmargin, name), BaseEstimator)
 )
-COMPOSED = (2 * RBF(0.5) + Linear() * Polynomial(2, 0.5, 1.0)).normalised() ** 2
+COMPOSED = (2 * RBF(0.5) + Linear() * Polynomial(2, 0.5, 1.0)).normalised().exp() ** 2
 PARAMETERS = {"NuSVC": {"nu": 0.2}, "Perceptron": {"max_updates": 200}}
 IGNORED = (
     "ignore::sklearn.exceptions.ConvergenceWarning",

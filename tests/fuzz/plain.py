@@ -115,6 +115,12 @@ def _scaled(kernel, X, Z):
     return Rounded(value, inner.error * kernel.factor + 2 * ULP * np.abs(value) + TINY)
 
 
+def _exp(kernel, X, Z):
+    inner = gram(kernel.kernel, X, Z)
+    value = np.exp(inner.value)
+    return Rounded(value, value * np.expm1(np.minimum(inner.error, 50)) + 8 * ULP * value + TINY)
+
+
 def _conformal(kernel, X, Z):
     inner = gram(kernel.kernel, X, Z)
     factors = np.outer(kernel.factor(X), kernel.factor(Z)).astype(LONG)
@@ -151,6 +157,7 @@ FORMULAS = {
     "Product": _product,
     "Scaled": _scaled,
     "Power": lambda kernel, X, Z: _power(gram(kernel.kernel, X, Z), kernel.degree),
+    "Exp": _exp,
     "Conformal": _conformal,
     "Normalised": _normalised,
 }

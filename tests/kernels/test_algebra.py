@@ -72,6 +72,12 @@ def _power(part, degree):
     return part[0] ** degree, lambda X, Z: part[1](X, Z) ** degree
 
 
+def _exp(part):
+    """Of a kernel brought to length one: others may be too large."""
+    kernel, plain = _normalised(part)
+    return kernel.exp(), lambda X, Z: np.exp(plain(X, Z))
+
+
 def _conformal(part):
     kernel, plain = part
     return kernel.conformal(decay), lambda X, Z: decay(X)[:, None] * plain(X, Z) * decay(Z)
@@ -94,6 +100,7 @@ def _composed(parts):
         st.builds(_sum, parts, parts),
         st.builds(_product, parts, parts),
         st.builds(_power, parts, st.integers(1, 3)),
+        st.builds(_exp, parts),
         st.builds(_conformal, parts),
         st.builds(_normalised, parts),
     )
@@ -154,6 +161,29 @@ def test_power_is_the_repeated_product():
     kernel = RBF(0.2) + Linear()
     assert_close((kernel**3)(X, Z), (kernel * kernel * kernel)(X, Z))
     np.testing.assert_array_equal((kernel**1)(X, Z), kernel(X, Z))
+
+
+def test_exp_is_its_series():
+    X, Z = some_points()
+    kernel = RBF(0.2) + 0.1 * Linear()
+    terms = [np.ones((len(X), len(Z)))]
+    for degree in range(1, 30):
+        terms.append(terms[-1] * kernel(X, Z) / degree)
+    assert_close(kernel.exp()(X, Z), sum(terms))
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.5, 2.0])
+def test_the_gaussian_is_the_normalised_exp_of_the_dot_product(gamma):
+    X, Z = some_points()
+    kernel = (2 * gamma * Linear()).exp().normalised()
+    assert_close(kernel(X, Z), RBF(gamma)(X, Z))
+    assert_close(kernel.diagonal(X), np.ones(len(X)))
+
+
+def test_an_exp_that_overflows_is_refused_in_words(binary):
+    X, y = binary
+    with pytest.raises(KernelError, match="overflow"):
+        SVC(kernel=(1000 * Linear()).exp()).fit(100 * X, y)
 
 
 def test_precedence_is_that_of_python():
@@ -237,6 +267,8 @@ def test_operations_outside_the_algebra_are_type_errors(operation):
         (2 * Sigmoid(), False),
         (Sigmoid() ** 2, None),
         (RBF() ** 3, True),
+        (RBF().exp(), True),
+        (Sigmoid().exp(), None),
         (Sigmoid().normalised(), False),
         (RBF().conformal(decay), True),
         (Custom(np.inner, positive_semidefinite=True) + RBF(), True),

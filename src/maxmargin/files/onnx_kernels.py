@@ -7,6 +7,7 @@ import numpy as np
 
 from maxmargin.kernels import (
     RBF,
+    Exp,
     Linear,
     Normalised,
     Polynomial,
@@ -66,6 +67,9 @@ class Formula:
     def power(self, kernel):
         return self.graph.node("Pow", self.of(kernel.kernel), float(kernel.degree))
 
+    def exp(self, kernel):
+        return self.graph.node("Exp", self.of(kernel.kernel))
+
     def normalised(self, kernel):
         """k(x, z) over the lengths of x and z; of x the diagonal is written as nodes too."""
         graph, inner = self.graph, kernel.kernel
@@ -102,5 +106,6 @@ FORMULAS = {
     Product: Formula.product.__name__,
     Scaled: Formula.scaled.__name__,
     Power: Formula.power.__name__,
+    Exp: Formula.exp.__name__,
     Normalised: Formula.normalised.__name__,
 }

@@ -2,6 +2,7 @@
 
 from maxmargin.kernels.base import (
     Conformal,
+    Exp,
     Kernel,
     Normalised,
     Power,
@@ -18,6 +19,7 @@ __all__ = [
     "RBF",
     "Conformal",
     "Custom",
+    "Exp",
     "Kernel",
     "Laplacian",
     "Linear",

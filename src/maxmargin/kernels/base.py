@@ -1,10 +1,10 @@
 """Kernel, and the algebra that makes new kernels out of old ones.
 
 A kernel writes two formulas: its value on pairs of points and its value on the diagonal. What the
-algebra builds (a*K, K1 + K2, K1*K2, K**p, f(x) K f(z), the normalised kernel) is written in terms
-of its parts in the same two formulas, and so is the explicit feature map where it is finite.
-Invariant: sums, products and positive multiples of positive semidefinite kernels stay so, and
-`positive_semidefinite` says True only where that is known.
+algebra builds (a*K, K1 + K2, K1*K2, K**p, exp K, f(x) K f(z), the normalised kernel) is written in
+terms of its parts in the same two formulas, and so is the explicit feature map where it is finite.
+Invariant: sums, products, positive multiples and limits of positive semidefinite kernels stay so,
+and `positive_semidefinite` says True only where that is known.
 """
 
 import numbers
@@ -25,8 +25,8 @@ class Kernel(BaseEstimator):
     """A symmetric function k(x, z), positive semidefinite unless it says otherwise.
 
     Call it on one set of points for the Gram matrix, on two for the matrix between them. Combine
-    kernels with `+`, `*`, `**`, a positive number, `conformal` and `normalised`. Parameters are
-    read and set as in scikit-learn, so `kernel__gamma` is a grid key.
+    kernels with `+`, `*`, `**`, a positive number, `exp`, `conformal` and `normalised`. Parameters
+    are read and set as in scikit-learn, so `kernel__gamma` is a grid key.
     """
 
     #: True, False (declared indefinite) or None (not known).
@@ -107,6 +107,10 @@ class Kernel(BaseEstimator):
 
     def __pow__(self, degree):
         return Power(self, degree)
+
+    def exp(self):
+        """The kernel e^k(x, z): all powers of k, the p-th over p factorial, added up."""
+        return Exp(self)
 
     def conformal(self, factor):
         """The kernel f(x) k(x, z) f(z); `factor` maps an array of rows to one number each."""
@@ -225,6 +229,34 @@ class Power(Kernel):
     def n_features_of_map(self, n_features):
         self.check()
         return self.kernel.n_features_of_map(n_features) ** self.degree
+
+
+class Exp(Kernel):
+    """e^k = 1 + k + k^2 / 2 + k^3 / 6 + ...: a limit of kernels, with a map that has no end.
+
+    Examples
+    --------
+    The Gaussian kernel is that of the dot product, brought to length one:
+
+    >>> from maxmargin.kernels import Linear
+    >>> (2 * 0.5 * Linear()).exp().normalised()([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    @property
+    def positive_semidefinite(self):
+        return True if self.kernel.positive_semidefinite else None
+
+    def formula(self, pairs):
+        values = self.kernel.formula(pairs)
+        return np.exp(values, out=values)
+
+    def diagonal_formula(self, points):
+        return np.exp(self.kernel.diagonal_formula(points))
 
 
 class Conformal(Kernel):
