@@ -44,6 +44,11 @@ def take(X, rows):
     return [X[i] for i in rows]
 
 
+def copy_of(X):
+    """X as it is now, for a model whose answers must not change when the caller's array does."""
+    return X.copy() if hasattr(X, "copy") else list(X)
+
+
 def check_indices(X, name="X"):
     """Refuse a sparse matrix whose indices would make compiled code read outside its arrays.
 

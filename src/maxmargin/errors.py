@@ -4,6 +4,9 @@ They derive from the built-in or scikit-learn class a caller already catches, so
 import never changes which `except` clause is reached.
 """
 
+import sys
+import warnings
+
 from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
@@ -18,6 +21,18 @@ __all__ = [
 
 
 OVERFLOW = "kernel overflow: {} is not finite on this data. Scale the data."
+
+
+def warn(message, category=None):
+    """Warn about the line of the caller's that led here, however deep in this package we are."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_ours(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(frame):
+    return frame.f_globals.get("__name__", "").partition(".")[0] == "maxmargin"
 
 
 class NotSeparableError(ValueError):

@@ -9,6 +9,7 @@ import pytest
 import sklearn.svm
 from scipy import sparse
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
 
 import maxmargin
 from maxmargin import from_sklearn, to_sklearn
@@ -62,10 +63,22 @@ def test_kernel_objects_become_names_and_composed_ones_are_refused():
     X, y = data()
     theirs = to_sklearn(maxmargin.SVC(kernel=RBF(sigma=2.0)).fit(X, y))
     assert (theirs.kernel, theirs.gamma) == ("rbf", 0.125)
+    assert_same_answers(maxmargin.SVC(kernel=RBF(sigma=2.0)).fit(X, y), theirs, X)
     with pytest.raises(TypeError, match="scikit-learn has no kernel like Sum"):
         to_sklearn(maxmargin.SVC(kernel=RBF() + Linear()).fit(X, y))
+    with pytest.raises(TypeError, match="a function as kernel needs the training rows"):
+        to_sklearn(maxmargin.SVC(kernel=lambda A, B: A @ B.T).fit(X, y))
     with pytest.raises(TypeError, match="expected a fitted SVM of scikit-learn"):
         from_sklearn(maxmargin.SVC().fit(X, y))
+
+
+def test_what_only_a_fit_knows_is_refused_in_words():
+    X, y = data()
+    ours = from_sklearn(sklearn.svm.SVC().fit(X, y))
+    with pytest.raises(ValueError, match=r"SVC: margins need \|w\|, and a model .* elsewhere"):
+        ours.margins(X, y)
+    with pytest.raises(NotFittedError, match="predict_proba is not available"):
+        ours.set_params(probability=True).predict_proba(X)
 
 
 @pytest.fixture

@@ -2,14 +2,18 @@
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import sklearn.svm
 from sklearn.datasets import make_blobs, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
 from maxmargin import SVC, NuSVC
+from maxmargin.engines.cpu import CPUEngine
+from maxmargin.estimators import svc
 from maxmargin.estimators.probability import couple, fit_slopes, positive_probability
 from maxmargin.solvers import smo
 
@@ -45,6 +49,53 @@ def test_as_good_as_libsvms_on_new_data(n_classes):
         theirs = sklearn.svm.SVC(probability=True, random_state=0).fit(X, y)
     mine = log_loss(y_new, ours.predict_proba(X_new))
     assert mine <= 1.1 * log_loss(y_new, theirs.predict_proba(X_new))
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_far_away_no_class_is_certain_and_none_is_nan(multi_class, n_classes):
+    X, y, X_new, _ = split(n_classes)
+    model = SVC(kernel="poly", degree=4, multi_class=multi_class, probability=True).fit(X, y)
+    far = 1e3 * X_new
+    p = model.predict_proba(far)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
+    assert np.all(np.isfinite(model.predict_log_proba(far)))
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(far))
+
+
+def test_ctrl_c_between_the_folds_keeps_the_model_without_probabilities(monkeypatch):
+    X, y, X_new, _ = split(2)
+    solved = []
+
+    def leave_out(*arguments):
+        solved.append(original(*arguments))
+        return replace(solved[-1], stopped="interrupted") if len(solved) == 2 else solved[-1]
+
+    original = svc.leave_out
+    monkeypatch.setattr(svc, "leave_out", leave_out)
+    model = SVC(probability=True)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(solved) == 2
+    assert not model.converged_
+    np.testing.assert_array_equal(model.predict(X_new), SVC().fit(X, y).predict(X_new))
+    with pytest.raises(NotFittedError):
+        model.predict_proba(X_new)
+
+
+def test_folds_of_a_small_fit_share_its_matrix(monkeypatch):
+    """A block of float64 holds all points, and none in float32 is made beside it."""
+    made = []
+
+    def kernel_matrix(engine, kernel, X, dtype, cache_bytes):
+        made.append(dtype)
+        return original(engine, kernel, X, dtype, cache_bytes)
+
+    original = CPUEngine.kernel_matrix
+    monkeypatch.setattr(CPUEngine, "kernel_matrix", kernel_matrix)
+    X, y, _, _ = split(2)
+    SVC(probability=True).fit(X, y)
+    assert set(made) == {np.float64}
 
 
 def test_calibrated():

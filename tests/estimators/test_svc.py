@@ -1,6 +1,7 @@
 """What SVC promises to someone who comes from scikit-learn, and what it adds."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.datasets import load_iris, make_blobs, make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 
-from maxmargin import SVC
+from maxmargin import SVC, NuSVC
 from maxmargin.errors import ConvergenceWarning, MercerWarning, NotSeparableError
 from maxmargin.kernels import RBF, Custom, Linear, Polynomial, Precomputed
 
@@ -361,6 +362,16 @@ def test_a_callback_sees_progress_and_can_stop_the_fit():
     assert model.predict(X).shape == y.shape
 
 
+@pytest.mark.parametrize("model", [NuSVC(nu=0.3), SVC(C=float("inf"), kernel=RBF(5.0))], ids=repr)
+def test_progress_of_a_problem_that_is_solved_more_than_once_never_falls(model):
+    X, y = make_classification(800, 5, flip_y=0.1, random_state=0)
+    steps = []
+    model.set_params(callbacks=[lambda progress: steps.append(progress.n_iter)], tol=1e-6).fit(X, y)
+    assert len(steps) > 1
+    assert steps == sorted(steps)
+    assert steps[-1] == np.max(model.n_iter_)
+
+
 def test_warm_start_begins_where_the_last_fit_ended():
     X, y = blobs(3, n=300)
     model = SVC(warm_start=True).fit(X, y)
@@ -377,6 +388,36 @@ def test_warm_start_begins_where_the_last_fit_ended():
 
 
 # State.
+
+
+@pytest.mark.parametrize("first", ["ovo", "ovr"])
+@pytest.mark.parametrize("n_classes", [3, 5])
+def test_warm_start_after_another_decomposition_begins_anew(first, n_classes):
+    X, y = make_blobs(150, centers=n_classes, cluster_std=3.0, random_state=0)
+    second = {"ovo": "ovr", "ovr": "ovo"}[first]
+    model = SVC(multi_class=first, warm_start=True).fit(X, y)
+    model.set_params(multi_class=second).fit(X, y)
+    expected = SVC(multi_class=second).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-8)
+
+
+def test_ctrl_c_in_one_of_several_pairs_is_not_lost(monkeypatch):
+    """Pairs are solved side by side, so that the last one may have been done before."""
+
+    def solve(*arguments):
+        outcomes = original(*arguments)
+        interrupted = replace(outcomes[1].solution, stopped="interrupted")
+        outcomes[1] = replace(outcomes[1], solution=interrupted)
+        return outcomes
+
+    original = SVC._solve
+    monkeypatch.setattr(SVC, "_solve", solve)
+    X, y = make_blobs(60, centers=3, random_state=0)
+    model = SVC()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert not model.converged_
+    assert model.predict(X).shape == (60,)
 
 
 def test_survives_pickle_and_clone_and_later_changes_of_X():

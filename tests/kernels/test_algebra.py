@@ -225,6 +225,12 @@ def test_conformal_refuses_a_factor_of_the_wrong_shape():
     assert str(refusal.value) == message
 
 
+NOT_BOTH = (
+    "a precomputed matrix cannot be combined with a kernel of features: X is either the one or the "
+    "other."
+)
+
+
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
@@ -240,6 +246,9 @@ def test_conformal_refuses_a_factor_of_the_wrong_shape():
         ((Linear() + -2 * RBF()) ** 2, "Scaled: factor must be a number above 0, got -2."),
         (RBF(-1.0).normalised(), "RBF: gamma must be a number of at least 0, got -1.0."),
         (RBF(-1.0).conformal(decay), "RBF: gamma must be a number of at least 0, got -1.0."),
+        (Precomputed() + 2 * RBF(), f"Sum: {NOT_BOTH}"),
+        (RBF() * (0.5 * Precomputed()), f"Product: {NOT_BOTH}"),
+        (Precomputed() * Custom(np.inner), f"Product: {NOT_BOTH}"),
     ],
     ids=title,
 )
@@ -286,7 +295,6 @@ def test_semidefiniteness_is_claimed_only_where_known(kernel, known):
     [
         (RBF() + Linear(), "features"),
         (2 * Precomputed(), "gram"),
-        (Precomputed() + RBF(), "gram"),
         (Custom(np.inner) ** 2, "anything"),
         (Custom(np.inner) + RBF(), "features"),
     ],

@@ -28,7 +28,13 @@ DEFAULTS = {
 
 # Ways through other solvers than the default's.
 OTHER_WAYS = {
-    "SVC": [{"probability": True}, {"multi_class": "ovr", "kernel": "linear"}, {"kernel": "poly"}],
+    "SVC": [
+        {"probability": True},
+        {"multi_class": "ovr", "kernel": "linear"},
+        {"multi_class": "ovr", "kernel": "poly", "probability": True},
+        {"kernel": "poly"},
+        {"solver": "smo_platt"},
+    ],
     "SVR": [{"kernel": "linear"}],
     "LinearSVC": [
         {"loss": "hinge"},

@@ -59,6 +59,15 @@ def test_sparse_is_dense_in_every_format(title):
             np.testing.assert_allclose(ours, dense, rtol=0, atol=atol, err_msg=str(stored))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "laplacian"])
+@pytest.mark.filterwarnings("ignore::maxmargin.errors.MercerWarning")
+def test_sparse_rows_are_answered_by_a_model_of_dense_ones_that_are_mostly_zero(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 64)) * (rng.random((200, 64)) < 0.1)
+    model = KernelRidge(kernel=kernel).fit(X, X[:, 0])
+    np.testing.assert_allclose(model.predict(sparse.csr_array(X)), model.predict(X), atol=1e-10)
+
+
 @pytest.mark.parametrize("title", EVERY)
 def test_float32_rows_are_computed_in_float64(title):
     X, y = data_for(EVERY[title]())

@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
 import maxmargin
-from maxmargin import SVR, Lasso, LinearSVR, NuSVR, Perceptron
+from maxmargin import SVC, SVR, Lasso, LinearSVR, NuSVC, NuSVR, Perceptron
 from maxmargin.errors import KernelError
 from maxmargin.estimators import base
 from maxmargin.kernels import Custom
@@ -66,7 +66,7 @@ def test_targets_are_finite(title, bad):
 
 
 @pytest.mark.parametrize("bad", BAD)
-@pytest.mark.parametrize("cls", [SVR, NuSVR, maxmargin.KernelRidge])
+@pytest.mark.parametrize("cls", [SVC, NuSVC, SVR, NuSVR, maxmargin.KernelRidge])
 def test_targets_beside_a_function_as_kernel_are_finite(cls, bad):
     X, y = data_for(cls())
     with pytest.raises(ValueError, match="Input y contains"):

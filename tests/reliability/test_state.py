@@ -92,6 +92,28 @@ def test_parameters_set_after_a_fit_change_no_answer_of_its_model(title):
     assert answers(model, X) == answer
 
 
+@pytest.mark.parametrize("kernel", ["linear", "precomputed", lambda X, Z: X @ Z.T])
+def test_another_kernel_set_after_a_fit_changes_no_answer_of_its_model(kernel):
+    model = maxmargin.SVC()
+    X, y = data_for(model)
+    answer = answers(model.fit(X, y), X)
+    model.set_params(kernel=kernel, multi_class="ovr")
+    assert answers(model, X) == answer
+    assert not hasattr(model, "coef_")
+
+
+def test_a_function_as_kernel_and_its_rows_are_those_of_the_fit():
+    model = maxmargin.SVC(kernel=lambda X, Z: X @ Z.T)
+    X, y = data_for(model)
+    questions = X.copy()
+    answer = answers(model.fit(X, y), questions)
+    X[:] = 7.0
+    assert answers(model.set_params(kernel="rbf"), questions) == answer
+    rbf = answers(maxmargin.SVC().fit(questions, y), questions)
+    assert answers(model.fit(questions, y), questions) == rbf
+    assert not hasattr(model, "_X_fit")
+
+
 # Attributes that were overwritten.
 
 STORED = (

@@ -3,7 +3,6 @@
 Invariant: a fit that fails leaves the estimator exactly as it was.
 """
 
-import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,13 +18,14 @@ from maxmargin import arrays
 from maxmargin.engines import engine_named
 from maxmargin.engines.shared import SharedBlocks, bytes_within
 from maxmargin.engines.threads import workers
-from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError
+from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError, warn
 from maxmargin.estimators.callbacks import CallbackSupport, fit_told
 from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, kernel_of, rows_of
 from maxmargin.estimators.progress import ProgressLine
 from maxmargin.estimators.validation import (
     altered,
     check_gram,
+    check_labels_finite,
     check_unaltered,
     checked_weight,
     seed_of,
@@ -93,12 +93,24 @@ class BaseSVM(CallbackSupport, BaseEstimator):
     # Input.
 
     def _rows(self):
+        """What the rows of X hold in a fit."""
         return rows_of(self.kernel)
 
-    def _is_function(self):
-        """A plain function as kernel, which scikit-learn always gives all training rows at once:
-        it may count on that. (`Custom` is called on blocks.)"""
-        return callable(self.kernel) and not isinstance(self.kernel, Kernel)
+    def _fitted_rows(self):
+        """What they held in the last one, whatever the parameter `kernel` says by now."""
+        return "anything" if self._is_of_function() else self.kernel_.takes
+
+    def _is_of_function(self):
+        """Whether the fit used a plain function, which scikit-learn always gives all training rows
+        at once: it may count on that. (`Custom` is called on blocks.)"""
+        return hasattr(self, "_function")
+
+    def _keep_function(self, X):
+        """The function and the rows it will be asked about again, or none of an earlier fit."""
+        for name in ("_function", "_X_fit"):
+            vars(self).pop(name, None)
+        if callable(self.kernel) and not isinstance(self.kernel, Kernel):
+            self._function, self._X_fit = self.kernel, arrays.copy_of(X)
 
     def _matrix_of_function(self, X, X_fit):
         expected = (arrays.n_rows(X), arrays.n_rows(X_fit))
@@ -106,7 +118,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             f"{type(self).__name__}: a function as kernel returns the whole matrix", expected,
             "kernel=Custom(function) is called on blocks of it.",
         )  # fmt: skip
-        matrix = np.asarray(arrays.dense(self.kernel(X, X_fit)), dtype=np.float64)
+        matrix = np.asarray(arrays.dense(self._function(X, X_fit)), dtype=np.float64)
         if matrix.shape != expected:
             raise KernelError(
                 f"{type(self).__name__}: the kernel function must return a matrix of shape "
@@ -125,7 +137,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             arrays.check_indices(X)
         if self._rows() == "anything":
             check_consistent_length(X, y)
-            y = column_or_1d(y, warn=True)
+            y = check_labels_finite(column_or_1d(y, warn=True))
         else:
             X, y = validate_data(
                 self, X, y, dtype=np.float64, order="C", accept_sparse="csr",
@@ -142,33 +154,34 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         check_is_fitted(self)
         if arrays.is_sparse(X):
             arrays.check_indices(X)
-        if self._rows() != "anything":
+        holds = self._fitted_rows()
+        if holds != "anything":
             X = validate_data(
                 self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=False
             )
         name = type(self).__name__
         trained_sparse = arrays.is_sparse(self.support_vectors_)
         if arrays.is_sparse(X):
-            if not trained_sparse and self._rows() != "anything":
+            if not trained_sparse and holds != "anything":
                 raise ValueError(f"cannot use sparse input in {name!r} trained on dense data")
             X = arrays.canonical_csr(X)
         elif trained_sparse:
             X = arrays.canonical_csr(X)
-        if self._rows() == "gram" and X.shape[1] != self.shape_fit_[0]:
+        if holds == "gram" and X.shape[1] != self.shape_fit_[0]:
             raise ValueError(
                 f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, "
                 "the number of samples at training time"
             )
         self._check_unaltered()
-        return self._matrix_of_function(X, self._X_fit) if self._is_function() else X
+        return self._matrix_of_function(X, self._X_fit) if self._is_of_function() else X
 
     def _check_unaltered(self):
         """Fitted attributes can be overwritten; never let that turn into a wrong read."""
-        n_support = len(self.support_)
+        n_support, holds = len(self.support_), self._fitted_rows()
         shapes = {"support_": (n_support,), **self._shapes(n_support)}
-        if self._rows() != "gram":
-            shapes["support_vectors_"] = shape_of_rows(self, n_support, self._rows())
-        if self._is_function():
+        if holds != "gram":
+            shapes["support_vectors_"] = shape_of_rows(self, n_support, holds)
+        if self._is_of_function():
             shapes["_X_fit"] = self.shape_fit_[0]
         check_unaltered(self, **shapes)
         if np.min(self.n_support_) < 0 or np.sum(self.n_support_) != n_support:
@@ -196,7 +209,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         """
         with restored_on_error(self):
             outcomes = self._fit(X, y, sample_weight)
-        if outcomes[-1].solution.stopped == "interrupted":
+        if any(outcome.solution.stopped == "interrupted" for outcome in outcomes):
             raise KeyboardInterrupt  # the model so far has been kept
         self._warn_unless_converged(outcomes)
         return self
@@ -205,9 +218,8 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         check_parameters(self, SVM_CONSTRAINTS)
         X, y, weight = self._validate(X, y, sample_weight)
         targets = self._targets(y, weight)
-        rows = X
-        if self._is_function():
-            rows, self._X_fit = self._matrix_of_function(X, X), X
+        self._keep_function(X)
+        rows = self._matrix_of_function(X, X) if self._is_of_function() else X
         kernel = self._kernel_for(rows, weight)
         machines = self._machines(kernel, rows, targets)
         with ProgressLine(self.verbose) as line:
@@ -319,7 +331,12 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         if solution.converged and not proof.optimal:
             solution = replace(solution, stopped="stalled")  # the proof has the last word
         at_bound = (solution.coef <= problem.lower) | (solution.coef >= problem.upper)
-        extras = None if interrupted else self._extras(solver, original, solution, engine, budget)
+        extras = None
+        if not interrupted:
+            try:
+                extras = self._extras(solver, original, solution, engine, budget)
+            except KeyboardInterrupt:  # the solution is there, what else was asked for is not
+                solution = replace(solution, stopped="interrupted")
         model = machine.model(solution)
         return Outcome(machine, model, at_bound & (solution.coef != 0), proof, extras)
 
@@ -396,23 +413,22 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         return engine.expand(self.kernel_, X, Z, coef, support)
 
     def _warn_unless_converged(self, outcomes):
-        reasons = {outcome.solution.stopped for outcome in outcomes}
         for stopped, words in STOPPED_WORDS.items():
-            if stopped in reasons:
-                limit = DEFAULT_MAX_ITER if self.max_iter == -1 else self.max_iter
-                warnings.warn(
-                    words.format(max_iter=limit, max_time=self.max_time)
+            steps = [o.solution.n_iter for o in outcomes if o.solution.stopped == stopped]
+            if steps:
+                warn(
+                    words.format(max_iter=max(steps), max_time=self.max_time)
                     + f" KKT violation {self.certificate_.kkt_violation:.1e} (tol {self.tol:.0e}),"
                     f" duality gap {100 * self.certificate_.relative_gap:.2g} %.",
                     ConvergenceWarning,
-                    stacklevel=3,
                 )
                 return
 
     @property
     def coef_(self):
         """w, one row per binary problem; only for the linear kernel."""
-        if self.kernel != "linear" and not isinstance(self.kernel, Linear):
+        kernel = getattr(self, "kernel_", self.kernel)
+        if kernel != "linear" and not isinstance(kernel, Linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self)
         self._check_unaltered()

@@ -5,6 +5,7 @@ import sklearn.svm
 from scipy import sparse
 
 from maxmargin import arrays
+from maxmargin.estimators.multiclass import OneVsRest
 from maxmargin.estimators.one_class import OneClassSVM
 from maxmargin.estimators.parameters import kernel_of
 from maxmargin.estimators.svc import SVC, NuSVC
@@ -25,8 +26,10 @@ def to_sklearn(model):
     ('sklearn.svm._classes', array([1]))
     """
     model._check_unaltered()
-    if getattr(model, "multi_class", "ovo") == "ovr" and len(model.classes_) > 2:
+    if hasattr(model, "classes_") and isinstance(model._fitted_decomposition(), OneVsRest):
         raise TypeError("to_sklearn: scikit-learn's SVC has no multi_class='ovr'.")
+    if model._is_of_function():
+        raise TypeError("to_sklearn: a function as kernel needs the training rows, too.")
     name = type(model).__name__
     theirs = getattr(sklearn.svm, name)
     if theirs is type(model):
@@ -56,7 +59,7 @@ def _fill_private_attributes(fitted, model):
     fitted._n_support = counts if len(counts) > 1 else np.array([counts[0], 0], dtype=np.int32)
     fitted._num_iter = np.atleast_1d(model.n_iter_).astype(np.int32)
     fitted._probA = fitted._probB = np.empty(0)
-    fitted._gamma = float(getattr(model.kernel_, "gamma", 0.0))
+    fitted._gamma = float(_kernel_parameters(model.kernel_).get("gamma", 0.0))
     fitted._effective_probability = False
     if fitted._sparse:
         _fill_sparse_pattern(fitted)

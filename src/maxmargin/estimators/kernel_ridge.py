@@ -1,6 +1,5 @@
 """Ridge regression in the feature space of a kernel: one linear system in the kernel matrix."""
 
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.engines import engine_named
-from maxmargin.errors import ConvergenceWarning, RankWarning
+from maxmargin.errors import ConvergenceWarning, RankWarning, warn
 from maxmargin.estimators.base import part_of, restored_on_error
 from maxmargin.estimators.linear import PENALTIES, one_per_target
 from maxmargin.estimators.parameters import (
@@ -157,7 +156,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         with restored_on_error(self):
             warning = self._fit(X, y, sample_weight)
         if warning is not None:
-            warnings.warn(warning, stacklevel=2)
+            warn(warning)
         return self
 
     def _fit(self, X, y, sample_weight):
@@ -172,8 +171,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         rows, root = part_of(self.kernel_, X, used), np.sqrt(weight[used])
         coef[used], warning = self._solve(rows, root, targets[used])
         self.dual_coef_ = coef.reshape(y.shape)
-        # A copy: what is predicted must not change when the caller's array does.
-        self.X_fit_ = np.empty((len(X), 0)) if self._rows() == "gram" else _copy(X)
+        self.X_fit_ = np.empty((len(X), 0)) if self._rows() == "gram" else arrays.copy_of(X)
         return warning
 
     def _solve(self, X, root, targets):
@@ -285,7 +283,3 @@ class KernelRidge(RegressorMixin, BaseEstimator):
             raise TypeError("Sparse precomputed kernels are not supported.")
         arrays.check_indices(X)
         return arrays.canonical_csr(X)
-
-
-def _copy(X):
-    return X.copy() if hasattr(X, "copy") else list(X)

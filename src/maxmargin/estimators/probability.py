@@ -8,6 +8,7 @@ import numpy as np
 
 N_FOLDS = 5
 SMALLEST_SLOPE = 1e-6
+SMALLEST = 1e-7  # no pair of classes is more certain than that, as in LIBSVM
 
 
 def fold_of(signs, seed):
@@ -54,8 +55,9 @@ def _sigmoid(t):
 
 
 def positive_probability(decisions, slopes):
-    """The probability of the class that a positive decision means."""
-    return _sigmoid(np.where(decisions < 0, slopes[0], slopes[1]) * decisions)
+    """The probability of the class that a positive decision means, never quite 0 or 1."""
+    p = _sigmoid(np.where(decisions < 0, slopes[0], slopes[1]) * decisions)
+    return np.clip(p, SMALLEST, 1 - SMALLEST)
 
 
 def couple(pairwise, pairs, n_classes):
@@ -67,7 +69,7 @@ def couple(pairwise, pairs, n_classes):
     n = len(pairwise)
     r = np.zeros((n, n_classes, n_classes))
     for column, (i, j) in enumerate(pairs):
-        r[:, i, j] = np.clip(pairwise[:, column], 1e-7, 1 - 1e-7)
+        r[:, i, j] = pairwise[:, column]
         r[:, j, i] = 1 - r[:, i, j]
     system = np.zeros((n, n_classes + 1, n_classes + 1))
     system[:, :n_classes, :n_classes] = -r * r.transpose(0, 2, 1)
@@ -77,7 +79,8 @@ def couple(pairwise, pairs, n_classes):
     right = np.zeros((n, n_classes + 1, 1))
     right[:, n_classes] = 1.0
     p = np.linalg.solve(system, right)[:, :n_classes, 0]
-    return np.clip(p, 0.0, None) / np.clip(p, 0.0, None).sum(axis=1, keepdims=True)
+    p = np.maximum(p, SMALLEST**2)  # which rounding can leave at zero or below
+    return p / p.sum(axis=1, keepdims=True)
 
 
 def agree(probabilities, chosen):

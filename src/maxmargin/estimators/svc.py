@@ -86,11 +86,16 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         return targets
 
     def _decomposition(self, n_classes):
+        """Into the binary problems of a fit."""
         rest = getattr(self, "multi_class", "ovo") == "ovr" and n_classes > 2
         return OneVsRest(n_classes) if rest else OneVsOne(n_classes)
 
+    def _fitted_decomposition(self):
+        """That of the last fit, whatever `multi_class` says by now."""
+        return getattr(self, "_how", None) or self._decomposition(len(self.classes_))
+
     def _shapes(self, n_support):
-        how = self._decomposition(len(self.classes_))
+        how = self._fitted_decomposition()
         n_machines = len(how.tasks)
         shapes = {
             "dual_coef_": (how.n_coef_rows, n_support),
@@ -129,6 +134,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         for fold in range(N_FOLDS):
             keep = folds != fold
             found = self._solve_fold(solver, problem, keep, solution, engine, budget)
+            if found.stopped == "interrupted":
+                raise KeyboardInterrupt
             decisions[~keep] = (found.expansion + found.bias[0])[~keep]
         return fit_slopes(decisions, signs, weight / weight.mean())
 
@@ -138,8 +145,11 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         same = hasattr(self, "dual_coef_") and self.shape_fit_[0] == n
         if not same or not np.array_equal(self.classes_, targets.classes):
             return None
+        how = self._fitted_decomposition()
+        if machine.pair not in how.tasks:
+            return None
         dual_coef, start = self._last_coef(), np.zeros(n)
-        for row, k in self._decomposition(len(self.classes_)).coef_rows(machine.pair):
+        for row, k in how.coef_rows(machine.pair):
             part = self._support_of(k)
             start[self.support_[part]] = dual_coef[row, part]
         return start[machine.rows]
@@ -153,7 +163,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         labels, how = targets.labels, self._decomposition(len(targets.classes))
         positions = {task: position for position, task in enumerate(how.tasks)}
         present = {k for k, rows in enumerate(targets.members) if len(rows)}
-        self.classes_, self.class_weight_ = targets.classes, targets.class_weight
+        self.classes_, self.class_weight_, self._how = targets.classes, targets.class_weight, how
         self.intercept_ = how.intercepts_without_training(present)
         self.n_iter_ = np.zeros(len(positions), dtype=np.int32)
         self.norms_ = np.zeros(len(positions))  # |w| of each machine
@@ -197,7 +207,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         one per pair of classes ("ovo"), positive for the first of the pair.
         """
         check_is_fitted(self)
-        how = self._decomposition(len(self.classes_))
+        how = self._fitted_decomposition()
 
         def shaped(decisions, rows):
             if how.n_classes == 2:
@@ -211,7 +221,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        how = self._decomposition(len(self.classes_))
+        how = self._fitted_decomposition()
 
         def labels(decisions, rows):
             return self.classes_[how.winners(decisions, self.break_ties)]
@@ -225,11 +235,11 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         Rows sum to one, and the largest probability is that of the predicted class.
         """
         check_is_fitted(self)
-        if not self._calibrated:
+        if not getattr(self, "_calibrated", False):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
-        how = self._decomposition(len(self.classes_))
+        how = self._fitted_decomposition()
 
         def probabilities(decisions, rows):
             columns = [
@@ -248,7 +258,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
 
     def _decisions_of(self, engine, X):
         """One column per machine."""
-        how = self._decomposition(len(self.classes_))
+        how = self._fitted_decomposition()
         expand = partial(self._expand, engine, X)
         return how.decisions(expand, self._support_of, self.intercept_)
 
@@ -268,7 +278,12 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             raise ValueError(
                 f"{type(self).__name__}: y holds the label {unknown!r}, which was not in the fit."
             )
-        how = self._decomposition(len(self.classes_))
+        if not hasattr(self, "norms_"):
+            raise ValueError(
+                f"{type(self).__name__}: margins need |w|, and a model that was fitted elsewhere "
+                "does not hold it; fit it here."
+            )
+        how = self._fitted_decomposition()
 
         def smallest(decisions, rows):
             signs = np.column_stack([how.signs(labels[rows], task) for task in how.tasks])
@@ -281,7 +296,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         return Margins(*self._answers(X, smallest).T.copy())
 
     def _linear_coef(self):
-        how = self._decomposition(len(self.classes_))
+        how = self._fitted_decomposition()
         rows = [
             sum(
                 self.dual_coef_[[row], self._support_of(k)]
@@ -331,8 +346,9 @@ class SVC(ClassificationSVM):
         The most pairs to move in each binary problem; -1 is ten million, or 100 per point.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
     break_ties : bool, default=False
-    random_state : int, RandomState or None
-        The seed of the teaching solvers' random choices; the default solver makes none.
+    random_state : int, Generator, RandomState or None
+        The seed of the folds of `probability=True` and of the teaching solvers' random choices;
+        the default solver makes none. None is the same seed every time.
     solver : str or solver object, default="smo"
         "smo" is the fast one. The others are written to be read beside their derivation and keep
         the whole kernel matrix: "smo_simplified", "smo_random_pair", "smo_platt", "smo_pairs" and

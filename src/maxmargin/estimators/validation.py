@@ -1,13 +1,12 @@
 """Checks of the input that come before any work; each error names its argument."""
 
 import re
-import warnings
 
 import numpy as np
 from sklearn.utils import validation
 
 from maxmargin import arrays
-from maxmargin.errors import KernelError, MercerWarning
+from maxmargin.errors import KernelError, MercerWarning, warn
 from maxmargin.kernels import mercer
 
 MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked
@@ -29,6 +28,14 @@ def validate_data(estimator, X, y="no_validation", **options):
         place = arrays.first_not_finite(X if refused[1] == "X" else y)
         message = str(error).replace(refused[0], f"{refused[0]} (first at {place})", 1)
         raise ValueError(message) from None
+
+
+def check_labels_finite(y):
+    """Labels or targets beside rows that may be anything, which nobody else looks at."""
+    if y.dtype.kind == "f" and not arrays.is_finite(y):
+        kind = "NaN" if np.any(np.isnan(y)) else "infinity"
+        raise ValueError(f"Input y contains {kind} (first at {arrays.first_not_finite(y)}).")
+    return y
 
 
 def check_size(estimator, **named):
@@ -189,10 +196,9 @@ def warn_unless_mercer(kernel, X):
             f"{name} is not symmetric: k(x, z) and k(z, x) differ by up to {report.asymmetry:.2g}."
         )
     if not report.satisfied:
-        warnings.warn(
+        warn(
             f"kernel not PSD (smallest eigenvalue {report.smallest_eigenvalue:.2g}, largest "
             f"{report.largest_eigenvalue:.2g}): {kernel} violates Mercer's condition on this "
             "data, so the solution is a stationary point, not a certified optimum.",
             MercerWarning,
-            stacklevel=5,  # the caller of fit
         )

@@ -47,7 +47,7 @@ def to_onnx(model, *, dtype="float64"):
     check_is_fitted(model)
     if not isinstance(model, (BaseSVM, LinearModel)):
         raise TypeError(f"to_onnx: cannot write a {type(model).__name__}.")
-    if isinstance(model, BaseSVM) and model._rows() == "anything":
+    if isinstance(model, BaseSVM) and model._fitted_rows() == "anything":
         raise TypeError("to_onnx: a kernel that is a function cannot be written.")
     if dtype not in INPUT_TYPES:
         raise ValueError(f"to_onnx: dtype must be 'float64' or 'float32', got {dtype!r}.")
@@ -147,7 +147,7 @@ def _machine_columns(model):
     coef = arrays.dense(model.dual_coef_)
     if not is_classifier(model):
         return np.ascontiguousarray(coef.T)
-    how = model._decomposition(len(model.classes_))
+    how = model._fitted_decomposition()
     columns = np.zeros((coef.shape[1], len(how.tasks)))
     for machine, task in enumerate(how.tasks):
         for row, k in how.coef_rows(task):
@@ -184,7 +184,7 @@ def _class_outputs(graph, model, decisions):
         # An SVC gives zero to the second class, a linear machine to the first, as scikit-learn has.
         operator = "GreaterOrEqual" if isinstance(model, BaseSVM) else "Greater"
         winner = graph.node("Cast", graph.node(operator, values, 0.0), to=graph.kind("int64"))
-    elif isinstance(model, LinearModel) or model._decomposition(k).n_coef_rows == k:
+    elif isinstance(model, LinearModel) or model._fitted_decomposition().n_coef_rows == k:
         values = decisions
         winner = graph.node("ArgMax", decisions, axis=1, keepdims=0)
     else:
@@ -196,7 +196,7 @@ def _class_outputs(graph, model, decisions):
 
 def _votes(graph, model, decisions):
     """The decision values in the shape asked for, the class with the most votes, and the width."""
-    how = model._decomposition(len(model.classes_))
+    how = model._fitted_decomposition()
     first, second = np.zeros((2, len(how.tasks), how.n_classes))
     for machine, (i, j) in enumerate(how.tasks):
         first[machine, i] = second[machine, j] = 1.0

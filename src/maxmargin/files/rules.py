@@ -57,7 +57,7 @@ def _is_form_of(asked, fitted):
 
 
 def classification_svm(model):
-    how = model._decomposition(len(model.classes_))
+    how = model._decomposition(len(model.classes_))  # as the file will say
     require(
         len(model.intercept_) == len(how.tasks),
         f"intercept_ has {len(model.intercept_)} entries, but {how.n_classes} classes make "

@@ -94,6 +94,12 @@ class Kernel(BaseEstimator):
         """Raise ValueError if a parameter has no meaning; composed kernels check their parts."""
         for part in self.parts():
             part.check()
+        kinds = {part.takes for part in self.parts()}
+        if "gram" in kinds and len(kinds) > 1:
+            raise ValueError(
+                f"{type(self).__name__}: a precomputed matrix cannot be combined with a kernel of "
+                "features: X is either the one or the other."
+            )
 
     def __add__(self, other):
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented

@@ -47,8 +47,8 @@ class Precomputed(Kernel):
 class Custom(Kernel):
     """A function of the user's: k(X, Z) returns the matrix of shape (rows of X, rows of Z).
 
-    It is called on blocks, so no n x n matrix is ever needed, and on whatever X holds: arrays,
-    sparse matrices or a list of strings. Say `positive_semidefinite=True` when that is known, and
+    It is called on blocks, so no n x n matrix is ever needed, from several threads at once, and on
+    whatever X holds: arrays, sparse matrices or a list of strings. Say `positive_semidefinite=True` when that is known, and
     `fit` does not check it.
 
     Examples

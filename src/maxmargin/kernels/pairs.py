@@ -83,7 +83,7 @@ class Points:
         """The rows in the working precision."""
 
         def numbers():
-            if self.is_thin:
+            if self.is_thin and not arrays.is_sparse(self.X):
                 return arrays.sparse_rows(self.X, self.dtype)
             return self.X.astype(self.dtype, copy=False)
 

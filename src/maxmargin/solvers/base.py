@@ -70,6 +70,10 @@ class Solver:
         """For an answer that need not be verified."""
         return self.with_tol(tol)
 
+    def takes_expansion(self, problem):
+        """Whether `solve` gains from being told f = Kc at the start."""
+        return False
+
 
 class LinearSolver:
     """What solvers of linear machines share; `tol` is the relative duality gap to reach.
@@ -160,6 +164,7 @@ class Budget:
     began: float = field(default_factory=perf_counter)
     deadline: float = np.inf
     ended: threading.Event = field(default_factory=threading.Event)
+    n_done: int = 0  # steps of solvers before this one, on the same problem
 
     def __post_init__(self):
         if self.max_time is not None:
@@ -177,6 +182,10 @@ class Budget:
         """Every solver of this fit, also on a copy of this budget, stops at its next look."""
         self.ended.set()
 
+    def after(self, n_iter):
+        """What is left for the next solver of a problem on which so many steps have been made."""
+        return replace(self, max_iter=self.max_iter - n_iter, n_done=n_iter)
+
     def in_silence(self):
         """The same limits for work of which nobody is told."""
         return replace(self, callbacks=(), trace=None)
@@ -184,11 +193,12 @@ class Budget:
     def out_of_time(self, still_needed=0.0):
         return self.ended.is_set() or perf_counter() + still_needed >= self.deadline
 
-    def report(self, **figures):
+    def report(self, n_iter, **figures):
         """Tell the callbacks; True when one of them asks to stop."""
         if not self.callbacks:
             return False
         progress = Progress(
+            n_iter=self.n_done + n_iter,
             **figures,
             seconds=perf_counter() - self.began,
             problem=self.problem,

@@ -18,16 +18,21 @@ def leave_out(solver, problem, engine, budget, solution):
 
     `solution` is that of the same problem with those points.
     """
-    rough = solver.roughly(max(solver.tol, ROUGH_TOL))
+    rough, expansion = solver.roughly(max(solver.tol, ROUGH_TOL)), None
     start = problem.nearest_feasible(solution.coef)
+    if rough.takes_expansion(problem):
+        expansion = _expansion_at(start, rough, problem, engine, solution)
+    return rough.solve(problem, engine, budget.in_silence(), start, expansion)
+
+
+def _expansion_at(start, solver, problem, engine, solution):
+    """f = Kc at the start, from that of the solution; None beyond the range of float32, where the
+    solver computes it."""
     changed = np.flatnonzero(start != solution.coef)
-    matrix = engine.kernel_matrix(
-        problem.kernel, problem.X, np.float32, row_bytes(solver.cache_bytes)
-    )
+    room = row_bytes(solver.cache_bytes)
+    matrix = engine.kernel_matrix(problem.kernel, problem.X, np.float32, room)
     steps = (solution.coef - start)[changed]
     try:
-        expansion = matrix.subtract(solution.expansion, changed, steps)
+        return matrix.subtract(solution.expansion, changed, steps)
     except KernelError:
-        expansion = None  # beyond the range of float32: the solver computes it
-    del matrix
-    return rough.solve(problem, engine, budget.in_silence(), start, expansion)
+        return None

@@ -60,7 +60,7 @@ def _solve_to_margin(solver, problem, engine, budget, start, tol, size, least):
     """
     n_iter, verified, expansion = 0, False, None
     while True:
-        within = replace(budget, max_iter=budget.max_iter - n_iter)
+        within = budget.after(n_iter)
         fitting = solver.with_tol(tol) if verified else solver.roughly(tol)
         solution = fitting.solve(problem, engine, within, start, expansion)
         n_iter += solution.n_iter

@@ -113,14 +113,21 @@ class SMO(Solver):
     def roughly(self, tol):
         return replace(self, tol=tol, verify=False)
 
+    def is_tight_for(self, problem):
+        """Whether a problem is solved as one block of float64."""
+        return problem.n <= TIGHT and 8 * problem.n**2 <= self.cache_bytes
+
+    def takes_expansion(self, problem):
+        return not self.is_tight_for(problem)  # which computes it exactly, from its matrix
+
     def solve(self, problem, engine, budget, start=None, expansion=None):
         """Lower the problem from a feasible start until it is optimal within tol, or a limit.
 
         `expansion` is f = Kc at the start, where that is known.
         """
-        tight = problem.n <= TIGHT and 8 * problem.n**2 <= self.cache_bytes
+        tight = self.is_tight_for(problem)
         if tight:
-            expansion = None  # computed when the matrix is there, and exactly
+            expansion = None
         elif start is None and problem.n > WHOLE:  # a block that holds all twins needs no help
             start = start_with_twins(problem)
             expansion = None if start is None else np.zeros(problem.n)
@@ -332,7 +339,7 @@ class _Run:
         bias = biases(problem, state.gradient, state.up, state.low)
         expansion = problem.linear - state.gradient
         self.budget.trace.round(
-            problem, state.coef, expansion, bias, self.n_iter,
+            problem, state.coef, expansion, bias, self.budget.n_done + self.n_iter,
             self.violation if violation is None else violation,
         )  # fmt: skip
 

@@ -18,6 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
+from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.solvers.base import Solution, Solver, biases
 
 ROUNDING = 1e-15  # relative to C_i + C_j: what a step may be off, and what counts as a move
@@ -87,6 +88,8 @@ class Multipliers:
         self.n = problem.n
         self.C = problem.upper - problem.lower
         self.K = problem.kernel(problem.X)
+        if not np.all(np.isfinite(self.K)):
+            raise KernelError(OVERFLOW.format(problem.kernel))
         self.alpha = self.y * (problem.start if start is None else start)
         self.b = 0.0
         self.E = self.K @ (self.y * self.alpha) + self.b - self.y
