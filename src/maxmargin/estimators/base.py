@@ -27,11 +27,11 @@ from maxmargin.estimators.validation import (
     check_gram,
     check_labels_finite,
     check_unaltered,
+    checked_kernel,
     checked_weight,
     seed_of,
     shape_of_rows,
     validate_data,
-    warn_unless_mercer,
 )
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.memory import check_room, in_blocks, rows_at_a_time
@@ -220,7 +220,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         targets = self._targets(y, weight)
         self._keep_function(X)
         rows = self._matrix_of_function(X, X) if self._is_of_function() else X
-        kernel = self._kernel_for(rows, weight)
+        kernel = checked_kernel(kernel_of(self), rows, weight)
         machines = self._machines(kernel, rows, targets)
         with ProgressLine(self.verbose) as line:
             budget = self._budget(line)
@@ -239,14 +239,6 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         self.certificate_ = combine([outcome.certificate for outcome in outcomes])
         self._keep(X, targets, outcomes)
         return outcomes
-
-    def _kernel_for(self, X, weight):
-        """The kernel with every parameter a number, and a warning when it fails Mercer's test."""
-        kernel = kernel_of(self).resolve(X, weight)
-        kernel.check()
-        if kernel.positive_semidefinite is not True:
-            warn_unless_mercer(kernel, X)
-        return kernel
 
     def _keep_trace(self, trace):
         if trace is not None:

@@ -27,10 +27,10 @@ from maxmargin.estimators.validation import (
     check_gram,
     check_size,
     check_unaltered,
+    checked_kernel,
     checked_weight,
     shape_of_rows,
     validate_data,
-    warn_unless_mercer,
 )
 from maxmargin.kernels import Custom, Kernel
 from maxmargin.memory import check_room
@@ -164,7 +164,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         X, y = self._validated(X, y)
         check_size(self, y=y)
         weight = checked_weight(sample_weight, X)
-        self.kernel_ = self._kernel_for(X, weight)
+        self.kernel_ = checked_kernel(self._kernel(), X, weight)
         used = np.flatnonzero(weight > 0)
         targets = y.astype(np.float64).reshape(len(y), -1)
         coef = np.zeros_like(targets)
@@ -235,22 +235,14 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     def _rows(self):
         return rows_of(self.kernel)
 
-    def _kernel_for(self, X, weight):
-        """The kernel with every parameter a number, and a warning when it fails Mercer's test."""
-        kernel = self.kernel
-        if isinstance(kernel, Kernel):
-            kernel = kernel_of(self, **SHAPES)
-        elif callable(kernel):
-            kernel = Custom(kernel)
-        else:
-            gamma = "auto" if self.gamma is None else self.gamma
-            shape = SimpleNamespace(gamma=gamma, degree=self.degree, coef0=self.coef0)
-            kernel = NAMED_KERNELS[kernel](shape)
-        kernel = kernel.resolve(X, weight)
-        kernel.check()
-        if kernel.positive_semidefinite is not True:
-            warn_unless_mercer(kernel, X)
-        return kernel
+    def _kernel(self):
+        if isinstance(self.kernel, Kernel):
+            return kernel_of(self, **SHAPES)
+        if callable(self.kernel):
+            return Custom(self.kernel)
+        gamma = "auto" if self.gamma is None else self.gamma
+        shape = SimpleNamespace(gamma=gamma, degree=self.degree, coef0=self.coef0)
+        return NAMED_KERNELS[self.kernel](shape)
 
     def _validated(self, X, y):
         """X, as numbers unless the kernel takes anything, and y, which may have columns."""

@@ -181,6 +181,15 @@ def check_gram(K):
             )
 
 
+def checked_kernel(kernel, X, weight=None):
+    """The kernel with every parameter a number, and a warning when it fails Mercer's test."""
+    kernel = kernel.resolve(X, weight)
+    kernel.check()
+    if kernel.positive_semidefinite is not True:
+        warn_unless_mercer(kernel, X)
+    return kernel
+
+
 def warn_unless_mercer(kernel, X):
     """Warn when a kernel of unknown kind is not positive semidefinite on a sample of the rows."""
     n = arrays.n_rows(X)

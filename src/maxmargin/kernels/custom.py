@@ -48,8 +48,8 @@ class Custom(Kernel):
     """A function of the user's: k(X, Z) returns the matrix of shape (rows of X, rows of Z).
 
     It is called on blocks, so no n x n matrix is ever needed, from several threads at once, and on
-    whatever X holds: arrays, sparse matrices or a list of strings. Say `positive_semidefinite=True` when that is known, and
-    `fit` does not check it.
+    whatever X holds: arrays, sparse matrices or a list of strings. Say
+    `positive_semidefinite=True` when that is known, and `fit` does not check it.
 
     Examples
     --------
