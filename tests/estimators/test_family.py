@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 
 import maxmargin
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin.errors import ConvergenceWarning
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
 from maxmargin.problems import epsilon_svr, nu_svc, nu_svr, one_class
 
@@ -231,11 +232,55 @@ def test_a_shift_of_the_points_changes_nothing(cls):
     np.testing.assert_allclose(far, near, atol=1e-6)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+@pytest.mark.parametrize("nu", [0.2, 0.5])
+def test_a_nu_that_leaves_no_margin_is_said_so(kernel, nu):
+    """The reduced hulls meet: w = 0, and what is divided by the margin would be rounding."""
+    X, y = np.random.default_rng(0).standard_normal((200, 2)), np.arange(200) % 2
+    with pytest.warns(ConvergenceWarning, match="nu is too small for these classes"):
+        model = NuSVC(kernel=kernel, nu=nu).fit(X + 0.4 * y[:, None], y)
+    assert not model.converged_
+    assert np.abs(model.dual_coef_).max() <= 1.0
+
+
+def test_a_narrow_margin_of_a_small_nu_svc_is_found():
+    """As the order of the rows says, which would show in what is left of rounding."""
+    X, y = np.random.default_rng(0).standard_normal((200, 2)), np.arange(200) % 2
+    X += 0.4 * y[:, None]
+    models = [
+        NuSVC(nu=0.5).fit(X[order], y[order]) for order in (slice(None), slice(None, None, -1))
+    ]
+    assert all(model.converged_ for model in models)
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+
+
+def test_a_certificate_of_one_class_is_in_units_of_the_kernel():
+    X = 1e-4 * (1 + np.random.default_rng(0).standard_normal((60, 3)))
+    with pytest.warns(ConvergenceWarning):
+        begun = OneClassSVM(kernel="linear", nu=0.3, max_iter=1).fit(X)
+    assert not begun.certificate_.optimal
+    assert OneClassSVM(kernel="linear", nu=0.3).fit(X).certificate_.optimal
+
+
+@pytest.mark.parametrize("cls", [SVR, NuSVR])
+def test_no_finite_C_of_a_regression_is_taken_for_another(cls):
+    X, y = 1e-6 * np.array([[0.0], [1.0]]), np.array([0.0, 1.0])
+    model = cls(kernel="linear", C=1e13).set_params(**({"epsilon": 0.0} if cls is SVR else {}))
+    np.testing.assert_allclose(model.fit(X, y).predict(X), y, atol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [SVR, NuSVR])
+def test_targets_that_are_written_numbers(cls):
+    X, y = np.arange(6.0)[:, None], np.arange(6.0)
+    written = cls().fit(X, y.astype(str)).predict(X)
+    np.testing.assert_array_equal(written, cls().fit(X, y).predict(X))
+
+
 @pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e-1])
 def test_nu_svc_and_one_class_do_not_depend_on_a_small_scale_of_the_kernel(scale):
     X, _, labels, *_ = random_data(7)
     X = X + 3
-    small, usual = (NuSVC(kernel="linear", nu=0.4, tol=1e-6).fit(x, labels) for x in (X * scale, X))
+    small, usual = (NuSVC(kernel="linear", nu=0.8, tol=1e-6).fit(x, labels) for x in (X * scale, X))
     expected = usual.decision_function(X)
     np.testing.assert_allclose(small.decision_function(X * scale), expected, atol=1e-3)
     small, usual = (OneClassSVM(kernel="linear", nu=0.4, tol=1e-6).fit(x) for x in (X * scale, X))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sklearn.svm
+from scipy.optimize import minimize_scalar
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
@@ -14,7 +15,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from maxmargin import SVC, NuSVC
 from maxmargin.engines.cpu import CPUEngine
 from maxmargin.estimators import svc
-from maxmargin.estimators.probability import couple, fit_slopes, positive_probability
+from maxmargin.estimators.probability import _slope, couple, fit_slopes, positive_probability
 from maxmargin.solvers import smo
 
 CASES = [(SVC, {}), (SVC, {"C": 100.0}), (NuSVC, {"nu": 0.2})]
@@ -96,6 +97,41 @@ def test_folds_of_a_small_fit_share_its_matrix(monkeypatch):
     X, y, _, _ = split(2)
     SVC(probability=True).fit(X, y)
     assert set(made) == {np.float64}
+
+
+@pytest.mark.parametrize("y", [[0, 1], [0, 1, 2], [0, 0, 0, 1, 2, 2]])
+def test_classes_of_few_rows_leave_folds_without_them(y):
+    X = np.arange(2.0 * len(y)).reshape(-1, 2)
+    for model in (SVC(kernel="linear"), NuSVC(kernel="linear", nu=0.5)):
+        p = model.set_params(probability=True).fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("far", [1.0, 1e3, 1e9])
+def test_a_far_decision_says_nothing_about_the_slope(far):
+    """Of a point of next to no weight; the optimum is SciPy's."""
+    rng = np.random.default_rng(0)
+    f = np.append(rng.random(50), far)
+    target, weight = (
+        np.append(rng.random(50) < 0.5 + 0.5 * f[:50], 1.0),
+        np.append(np.ones(50), 1e-9),
+    )
+
+    def loss(slope):
+        return weight @ (np.logaddexp(0.0, slope * f) - target * slope * f)
+
+    best = minimize_scalar(loss, (0.1, 1.0), tol=1e-12).x
+    assert _slope(f, target, weight) == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["smo", "smo_pairs"])
+def test_folds_of_rows_beyond_single_precision(solver):
+    X, y, _, _ = split(2)
+    model = SVC(kernel="linear", solver=solver, probability=True, max_iter=2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        p = model.fit(1e20 * X, y).predict_proba(1e20 * X)
+    assert np.all(np.isfinite(p))
 
 
 def test_calibrated():

@@ -1,6 +1,8 @@
 """What SVC promises to someone who comes from scikit-learn, and what it adds."""
 
+import os
 import pickle
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from maxmargin import SVC, NuSVC
 from maxmargin.errors import ConvergenceWarning, MercerWarning, NotSeparableError
 from maxmargin.kernels import RBF, Custom, Linear, Polynomial, Precomputed
+from maxmargin.solvers import smo
 
 IRIS = load_iris(return_X_y=True)
 TIGHT = {"tol": 1e-8}
@@ -318,6 +321,12 @@ def test_hard_margin_with_contradictory_points_says_so():
         SVC(C=float("inf")).fit([[0.0], [0.0], [1.0]], [0, 1, 1])
 
 
+def test_a_matrix_in_single_precision_is_as_good_as_a_kernel():
+    X, y = IRIS
+    K = RBF(0.1)(X).astype(np.float32)
+    assert SVC(kernel="precomputed").fit(K, y).converged_  # and no warning
+
+
 def test_indefinite_kernel_warns_once_with_its_smallest_eigenvalue():
     X, y = make_classification(100, 10, random_state=0)
     with pytest.warns(MercerWarning, match="kernel not PSD") as caught:
@@ -370,6 +379,25 @@ def test_progress_of_a_problem_that_is_solved_more_than_once_never_falls(model):
     assert len(steps) > 1
     assert steps == sorted(steps)
     assert steps[-1] == np.max(model.n_iter_)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_in_the_first_block_keeps_what_it_has_reached(monkeypatch):
+    X, y = make_classification(4000, 10, flip_y=0.3, random_state=0)
+    monkeypatch.setattr(smo, "SLICE", 10_000)
+    seen = []
+
+    def press_ctrl_c(progress):
+        seen.append(progress)
+        if progress.n_iter > 50:
+            signal.raise_signal(signal.SIGINT)
+
+    model = SVC(C=1e4, kernel="linear", callbacks=[press_ctrl_c])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(model.support_) > 0
+    kept = model.certificate_.dual_objective
+    assert kept >= seen[-1].objective * (1 - 1e-6) > 0
 
 
 def test_warm_start_begins_where_the_last_fit_ended():

@@ -230,6 +230,11 @@ NOT_BOTH = (
     "other."
 )
 
+NO_POINTS = (
+    "of a precomputed matrix there are only multiples, sums, products, powers and exp; this needs "
+    "the points themselves."
+)
+
 
 @pytest.mark.parametrize(
     ("kernel", "message"),
@@ -249,6 +254,8 @@ NOT_BOTH = (
         (Precomputed() + 2 * RBF(), f"Sum: {NOT_BOTH}"),
         (RBF() * (0.5 * Precomputed()), f"Product: {NOT_BOTH}"),
         (Precomputed() * Custom(np.inner), f"Product: {NOT_BOTH}"),
+        (Precomputed().conformal(decay), f"Conformal: {NO_POINTS}"),
+        ((2 * Precomputed()).normalised(), f"Normalised: {NO_POINTS}"),
     ],
     ids=title,
 )

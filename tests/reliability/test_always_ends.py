@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import sklearn.svm
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 
@@ -161,8 +163,29 @@ def random_symmetric(n=200):
     return S + S.T
 
 
+@pytest.mark.parametrize("n", [100, 160, 300, 700, 2500])
+@pytest.mark.parametrize("power", [0.5, 1.0])
+@pytest.mark.filterwarnings("ignore::maxmargin.errors.MercerWarning")
+def test_negative_distances_are_as_good_as_a_kernel(n, power):
+    """Their curvature is that of a kernel where the multipliers sum to zero; K_ii is zero."""
+    X, y = make_classification(n, 6, random_state=0)
+    K = -(cdist(X, X) ** power)
+    ours, theirs = SVC(kernel="precomputed").fit(K, y), sklearn.svm.SVC(kernel="precomputed")
+    theirs.fit(K, y)
+    assert ours.converged_
+    ours, theirs = (dual_objective(model, K) for model in (ours, theirs))
+    assert ours >= theirs - 1e-3 * abs(theirs)
+
+
+def dual_objective(model, K):
+    coef = model.dual_coef_[0]
+    K = K[np.ix_(model.support_, model.support_)]
+    return np.abs(coef).sum() - 0.5 * coef @ K @ coef
+
+
 @pytest.mark.parametrize("model", BY_EVERY_SOLVER, ids=str)
 @pytest.mark.parametrize("kernel", ["sigmoid", "precomputed"])
+@pytest.mark.filterwarnings("ignore:nu is too small")  # without |w|^2 >= 0 there may be no margin
 def test_an_indefinite_kernel_ends_at_a_stationary_point_and_warns_once(model, kernel):
     X, y = data()
     X = X if kernel == "sigmoid" else random_symmetric()

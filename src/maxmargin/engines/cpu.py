@@ -187,11 +187,12 @@ class CPUKernelMatrix:
         return _finite(result, self.kernel)
 
     def _prepare_rows(self):
-        self._tiles = [(c, self.points[c]) for c in arrays.blocks(self.n, TILE_COLUMNS)]
-        for _, points in self._tiles:
+        tiles = [(c, self.points[c]) for c in arrays.blocks(self.n, TILE_COLUMNS)]
+        for _, points in tiles:
             _warm_up(self.kernel, points)
         room = self.cache_bytes - self.points.n_bytes
         self._cache = RowCache(self.n, self.n, self.dtype, room, self._is_costly())
+        self._tiles = tiles  # when all else has worked: what overflows may be asked again
 
     def _is_costly(self):
         if self.kernel.takes != "features":

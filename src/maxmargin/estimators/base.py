@@ -317,8 +317,8 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             if not solution.recomputed and not interrupted:
                 solution.expansion = expansion_of(problem, solution.coef, engine)
             proof = certify(
-                problem, solution.coef, solution.bias, self.tol, solution.expansion,
-                not interrupted,
+                problem, solution.coef, solution.bias, self.tol * solution.unit,
+                solution.expansion, not interrupted,
             )  # fmt: skip
         if solution.converged and not proof.optimal:
             solution = replace(solution, stopped="stalled")  # the proof has the last word
@@ -503,6 +503,9 @@ STOPPED_WORDS = {
     "max_time": "Solver terminated early (max_time={max_time} s). Scale the features, or allow "
     "more time.",
     "callback": "Solver terminated early (a callback asked for it).",
+    "no_margin": "nu is too small for these classes: the hulls of their points meet, so that there "
+    "is no margin that tol can tell, and which side a point is on means little. Use a larger nu, a "
+    "smaller tol, or SVC.",
     "stalled": "Solver terminated early: rounding errors leave no step that helps. Scale the "
     "features, or use a smaller C.",
 }

@@ -19,6 +19,7 @@ from maxmargin.estimators.parameters import (
     SVM_CONSTRAINTS,
     Constraint,
     check_parameters,
+    is_function,
     kernel_of,
     one_of,
     rows_of,
@@ -46,7 +47,7 @@ CONSTRAINTS = {
     "alpha": PENALTIES,
     "kernel": Constraint(
         "one of " + ", ".join(map(repr, NAMED_KERNELS)) + ", a Kernel or a callable",
-        lambda v: callable(v) or (isinstance(v, str) and v in NAMED_KERNELS),
+        lambda v: is_function(v) or (isinstance(v, str) and v in NAMED_KERNELS),
     ),
     "gamma": Constraint(
         "None, 'scale', 'auto' or a number of at least 0",

@@ -24,6 +24,11 @@ class Constraint(NamedTuple):
     holds: Callable
 
 
+def is_function(value):
+    """A class is called, too, but `kernel=RBF` has forgotten its brackets."""
+    return callable(value) and not isinstance(value, type)
+
+
 def is_real(value):
     if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
         return False
@@ -86,7 +91,7 @@ SVM_CONSTRAINTS = {
     "epsilon": AT_LEAST_ZERO,
     "kernel": Constraint(
         "one of " + ", ".join(map(repr, KERNELS)) + ", a Kernel or a callable",
-        lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
+        lambda v: is_function(v) or (isinstance(v, str) and v in KERNELS),
     ),
     "degree": Constraint("a whole number of at least 0", lambda v: is_whole(v) and v >= 0),
     "gamma": Constraint(

@@ -8,6 +8,7 @@ import numpy as np
 
 N_FOLDS = 5
 SMALLEST_SLOPE = 1e-6
+LARGEST_LOGARITHM = 300.0  # of a slope
 SMALLEST = 1e-7  # no pair of classes is more certain than that, as in LIBSVM
 
 
@@ -34,20 +35,26 @@ def fit_slopes(decisions, signs, weight):
 
 
 def _slope(f, target, weight):
-    """Minimise sum weight (log(1 + exp(a f)) - target a f) over a > 0, by Newton's method."""
+    """Minimise sum weight (log(1 + exp(a f)) - target a f), which is convex, over a > 0.
+
+    The slope is sought by its logarithm: one far point says nothing about its size.
+    """
+    from scipy.optimize import brentq
+
     size = float(np.max(np.abs(f), initial=0.0))
     if size == 0.0:
         return 1.0
-    f, slope = f / size, 0.0  # whatever the scale of the decisions, the slope is found alike
-    for _ in range(100):
-        p = _sigmoid(slope * f)
-        gradient = weight @ ((p - target) * f)
-        curvature = weight @ (p * (1 - p) * f**2) + 1e-12
-        step = np.clip(gradient / curvature, -10.0, 10.0) if slope else gradient / curvature
-        slope -= step
-        if abs(step) <= 1e-10 * max(1.0, abs(slope)):
-            break
-    return max(float(slope), SMALLEST_SLOPE) / size
+    f = f / size
+
+    def derivative(logarithm):
+        return weight @ ((_sigmoid(np.exp(logarithm) * f) - target) * f)
+
+    low = high = np.log(SMALLEST_SLOPE)
+    while derivative(high) < 0 and high < LARGEST_LOGARITHM:
+        low, high = high, high + 2.0
+    if low < high < LARGEST_LOGARITHM:
+        high = brentq(derivative, low, high, xtol=1e-12)
+    return float(np.exp(high)) / size
 
 
 def _sigmoid(t):

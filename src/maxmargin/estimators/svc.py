@@ -573,7 +573,11 @@ class NuSVC(ClassificationSVM):
 
     def _solve_fold(self, solver, problem, keep, solution, engine, budget):
         signs, weight = np.where(problem.upper > 0, 1.0, -1.0), problem.upper - problem.lower
-        without = nu_svc(problem.kernel, problem.X, signs, weight * keep, self.nu)
+        left = [weight[keep & (signs == sign)].sum() for sign in (1, -1)]
+        if min(left) == 0:
+            return model_of_hulls(solution)  # without a class there is nothing to learn
+        nu = min(self.nu, 2 * min(left) / sum(left))  # what these points can meet
+        without = nu_svc(problem.kernel, problem.X, signs, weight * keep, nu)
         return model_of_hulls(solve_nu(solver, without, engine, budget.in_silence()))
 
     def _machine(self, rows, build, **options):

@@ -1,5 +1,6 @@
 """Support vector regression: SVR with a tube of given width, NuSVR with a given share outside."""
 
+import numpy as np
 from sklearn.base import RegressorMixin
 
 from maxmargin.estimators.base import Machine, SingleSVM
@@ -9,8 +10,13 @@ from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
 LARGEST_C = 1e10  # what C=inf means: a tube that no point may leave need not exist
 
 
+def _prices(C, weight):
+    return prices(LARGEST_C if np.isinf(C) else C, weight)
+
+
 class RegressionSVM(RegressorMixin, SingleSVM):
     def _targets(self, y, weight):
+        y = np.asarray(y, dtype=np.float64)
         check_size(self, y=y)
         return super()._targets(y, weight)
 
@@ -92,7 +98,7 @@ class SVR(RegressionSVM):
         self.trace = trace
 
     def _problem(self, kernel, X, y, weight):
-        return epsilon_svr(kernel, X, y, prices(min(self.C, LARGEST_C), weight), self.epsilon)
+        return epsilon_svr(kernel, X, y, _prices(self.C, weight), self.epsilon)
 
 
 class NuSVR(RegressionSVM):
@@ -164,7 +170,7 @@ class NuSVR(RegressionSVM):
         self.trace = trace
 
     def _problem(self, kernel, X, y, weight):
-        return nu_svr(kernel, X, y, prices(min(self.C, LARGEST_C), weight), self.nu)
+        return nu_svr(kernel, X, y, _prices(self.C, weight), self.nu)
 
     def _machine(self, rows, build):
         return Machine(rows, build, model=model_of_nu_svr)

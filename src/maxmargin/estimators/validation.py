@@ -12,6 +12,7 @@ from maxmargin.kernels import mercer
 MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked
 ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
 ASYMMETRY_OF_FUNCTION = 1e-5  # the same of what a function returns, which may be single precision
+ROUNDING_OF_SINGLE = 1e-6  # relative: no eigenvalue is more certain if K was single precision
 LARGEST_SQUARES = 1e150  # the sum of the squares of all entries
 LARGEST_WEIGHT = 1e100  # beyond it, products of weights would overflow
 
@@ -177,7 +178,7 @@ def check_gram(K):
         if asymmetry > ASYMMETRY * largest:
             raise ValueError(
                 f"The precomputed kernel matrix is not symmetric: entries differ by up to "
-                f"{asymmetry:.2g} from their mirror images."
+                f"{asymmetry:.2g} from their mirror images. If it is rounding, give (K + K.T) / 2."
             )
 
 
@@ -199,15 +200,15 @@ def warn_unless_mercer(kernel, X):
         rows = rows[:, sample]
     report = mercer(kernel, rows)
     largest = max(abs(report.smallest_eigenvalue), abs(report.largest_eigenvalue))
+    name = "the kernel matrix" if kernel.takes == "gram" else kernel
     if report.asymmetry > ASYMMETRY_OF_FUNCTION * largest:
-        name = "The kernel function" if kernel.takes == "gram" else kernel
         raise KernelError(
             f"{name} is not symmetric: k(x, z) and k(z, x) differ by up to {report.asymmetry:.2g}."
         )
-    if not report.satisfied:
+    if report.smallest_eigenvalue < -ROUNDING_OF_SINGLE * largest:
         warn(
             f"kernel not PSD (smallest eigenvalue {report.smallest_eigenvalue:.2g}, largest "
-            f"{report.largest_eigenvalue:.2g}): {kernel} violates Mercer's condition on this "
-            "data, so the solution is a stationary point, not a certified optimum.",
+            f"{report.largest_eigenvalue:.2g}): {name} violates Mercer's condition on this data, "
+            "so the solution is a stationary point, which need not be the optimum.",
             MercerWarning,
         )

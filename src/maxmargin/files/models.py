@@ -19,7 +19,8 @@ VERSION = 1
 KEYS = {"format", "format_version", "library_version", "class", "parameters", "attributes"}
 
 # Not the model: how scikit-learn hands it data and wraps its output, and the record of a fit.
-LEFT_OUT = {"_sklearn_output_config", "_metadata_request", "_skl_callbacks", "trace_"}
+# `_how` is what the parameters say, or the file is refused.
+LEFT_OUT = {"_sklearn_output_config", "_metadata_request", "_skl_callbacks", "_how", "trace_"}
 
 
 def save(model, path):

@@ -31,6 +31,7 @@ class Kernel(BaseEstimator):
 
     #: True, False (declared indefinite) or None (not known).
     positive_semidefinite: bool | None = True
+    asks_rows = False  # more of a point than the values of its parts
 
     @property
     def takes(self):
@@ -95,6 +96,11 @@ class Kernel(BaseEstimator):
         for part in self.parts():
             part.check()
         kinds = {part.takes for part in self.parts()}
+        if "gram" in kinds and self.asks_rows:
+            raise ValueError(
+                f"{type(self).__name__}: of a precomputed matrix there are only multiples, sums, "
+                "products, powers and exp; this needs the points themselves."
+            )
         if "gram" in kinds and len(kinds) > 1:
             raise ValueError(
                 f"{type(self).__name__}: a precomputed matrix cannot be combined with a kernel of "
@@ -268,6 +274,8 @@ class Exp(Kernel):
 class Conformal(Kernel):
     """f(x) k(x, z) f(z): the feature map of k times f."""
 
+    asks_rows = True
+
     def __init__(self, kernel, factor):
         self.kernel = kernel
         self.factor = factor
@@ -305,6 +313,8 @@ class Normalised(Kernel):
 
     A point whose feature vector is zero has no direction; it keeps the value 0 with every point.
     """
+
+    asks_rows = True
 
     def __init__(self, kernel):
         self.kernel = kernel

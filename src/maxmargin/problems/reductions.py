@@ -91,7 +91,8 @@ def margin_of(solution):
 def model_of_hulls(solution):
     """Divide by rho, so that the margins are at f(x) = +-1, with one bias for both classes."""
     rho = margin_of(solution)
-    solution = rescaled(solution, 1.0 / rho if rho > 0 else 1.0)  # without a margin, keep the signs
+    has_margin = rho > 0 and solution.stopped != "no_margin"
+    solution = rescaled(solution, 1.0 / rho if has_margin else 1.0)  # without one, keep the signs
     return replace(solution, bias=solution.bias.mean(keepdims=True))
 
 

@@ -29,9 +29,12 @@ class Solution:
     violation : float
         How much the most violating pair could still gain per unit; converged when below tol.
     stopped : str
-        "converged", "max_iter", "max_rounds", "max_time", "callback", "stalled" or "interrupted".
+        "converged", "max_iter", "max_rounds", "max_time", "callback", "stalled", "no_margin" or
+        "interrupted".
     scale : float
         What the solution of the problem has been multiplied by (`solvers/margin.py`).
+    unit : float
+        What a tolerance is a share of, where f has no scale of its own.
     """
 
     coef: np.ndarray
@@ -42,6 +45,7 @@ class Solution:
     stopped: str
     recomputed: bool
     scale: float = 1.0
+    unit: float = 1.0
 
     @property
     def converged(self):

@@ -16,7 +16,9 @@ from maxmargin.problems.reductions import hard_margin, margin_of, model_of_hulls
 # The margin, relative to the size of the data in feature space, below which float64 cannot tell
 # a separator from none.
 NARROWEST = 1e-6
-NU_LEAST = 0.01  # of a nu-SVC's tolerance; where the reduced hulls meet rho is noise: stop there
+NU_LEAST = 0.01  # of a nu-SVC's tolerance; where the reduced hulls meet rho is noise: stop there,
+SMALL = 512  # unless there are no more points than these
+DOUBTFUL = 10  # times the violation that is left: a smaller rho has not one digit
 AT_ONCE = 0.01  # of a tolerance, to the next: before the end, rho is larger than it will be
 
 
@@ -28,14 +30,21 @@ def solve_nu(solver, problem, engine, budget, start=None):
     unit = float(np.max(problem.upper - problem.lower))
     size = _size(problem)
     tol = solver.tol * unit * min(1.0, size)  # rho is at most the size of the data
-    solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, NU_LEAST * tol)
+    least = NU_LEAST * tol
+    if problem.n <= SMALL:
+        least = min(least, _narrowest(size))
+    solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, least)
+    if solution.converged and abs(margin_of(solution)) <= DOUBTFUL * solution.violation:
+        # The reduced hulls meet: rho is noise, and there is nothing for tol to be a share of.
+        solution = replace(solution, stopped="no_margin", unit=0.0)
     return rescaled(solution, 1.0 / unit)
 
 
 def solve_one_class(solver, problem, engine, budget, start=None):
     """Solve a one-class problem, whose f has the scale of the kernel, to tol in that scale."""
-    scale = min(1.0, float(np.max(problem.kernel.diagonal(problem.X))))
-    return solver.with_tol(solver.tol * max(scale, 1e-280)).solve(problem, engine, budget, start)
+    unit = max(1e-280, min(1.0, float(np.max(problem.kernel.diagonal(problem.X)))))
+    solution = solver.with_tol(solver.tol * unit).solve(problem, engine, budget, start)
+    return replace(solution, unit=unit)
 
 
 def solve_hard_margin(solver, problem, engine, budget, start=None):

@@ -55,6 +55,7 @@ NOTABLE_GAIN, NOTABLE_FALL = 1e-4, 0.9
 IN_VAIN = 3  # times as many, whatever they bring, where the tolerance is below rounding
 REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
 LIMITS = ("max_iter", "max_time", "callback")
+SLOW, SOON = 1e-8, 0.2  # seconds for an entry of K, until that is known, and after Ctrl-C
 PATIENCE = 3  # rounds without gain before the solver gives up
 TIGHT_TOL = 1e-10  # where small problems go on to after tol,
 TIGHT_WORK = 100_000_000  # for as many steps times squared variables, or the steps tol took,
@@ -273,7 +274,7 @@ class _Run:
                 return "max_iter"
             gained = self.objective - before
             idle = idle + 1 if gained <= NO_GAIN[np.float64] * abs(self.objective) else 0
-            if idle >= PATIENCE or violation <= floor:
+            if idle >= PATIENCE or not violation > floor:
                 return "stalled"
             in_vain = floor > stop or (block.size == self.problem.n and stop > self.tol)
             if crawl.goes_on(self.n_iter, violation, self.objective, in_vain):
@@ -304,7 +305,7 @@ class _Run:
                 violation = self.run_steps(block, stop, room)
             if violation > stop and block.n_steps >= many:
                 self.stride(block)
-            if violation <= stop or self.n_iter >= goal:
+            if not violation > stop or self.n_iter >= goal:  # nor if it is no number
                 return violation
 
     def stride(self, block):
@@ -328,7 +329,7 @@ class _Run:
             self.objective += gain
             if traced:
                 self.note(self.state.after_whole(block), violation)
-            if violation <= stop or self.n_iter >= goal:
+            if not violation > stop or self.n_iter >= goal:
                 return violation
 
     def note(self, state, violation=None):
@@ -415,18 +416,33 @@ class _Run:
                 block = Block(self.problem, self.state, matrix, chosen)
             is_whole = block.size == self.problem.n
             stop = 0.5 * goal if is_whole else max(0.5 * goal, INNER_TOL * self.violation)
-            stopped = self.solve_block(block, stop, self.budget.max_iter)
-            if is_whole:
-                self.state = self.state.after_whole(block)
-            else:
-                with self.budget.clock("rows and update"):
-                    self.subtract(matrix, block)
+            try:
+                stopped = self.solve_block(block, stop, self.budget.max_iter)
+            except KeyboardInterrupt:
+                if self.is_soon_taken_in(block):
+                    self.take_in(matrix, block)
+                raise
+            self.take_in(matrix, block)
             if stopped in LIMITS or (is_whole and stopped == "crawling"):
                 return stopped
             gained = self.objective - before
             idle = idle + 1 if gained <= NO_GAIN[dtype] * abs(self.objective) else 0
             if idle >= PATIENCE:
                 return "stalled"
+
+    def take_in(self, matrix, block):
+        if block.size == self.problem.n:
+            self.state = self.state.after_whole(block)
+        else:
+            with self.budget.clock("rows and update"):
+                self.subtract(matrix, block)
+
+    def is_soon_taken_in(self, block):
+        """Whether the steps in a block can be kept after Ctrl-C, which may not wait for long."""
+        if block.size == self.problem.n:
+            return True
+        moved = np.count_nonzero(block.coef != self.state.coef[block.order])
+        return (self.seconds_per_entry or SLOW) * moved * self.problem.n < SOON
 
     def rounding(self, dtype):
         """The error that rows in this precision leave in the gradient.

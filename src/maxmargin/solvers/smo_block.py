@@ -23,10 +23,16 @@ class Block:
         self.epsilon = problem.epsilon[order]
         self.groups = problem.groups[order]
         self.starts = np.searchsorted(self.groups, np.arange(problem.n_groups + 1))
-        self.largest = float(np.max(np.abs(self.diagonal), initial=0.0))
+        self.largest = self._largest_entry(problem.kernel)
         self.smallest_bend = max(4 * float(np.finfo(K.dtype).eps) * self.largest, 1e-280)
         self.exact = False
         self.n_steps, self.strides = 0, True  # since the last stride, and whether to try another
+
+    def _largest_entry(self, kernel):
+        """The largest |K_ij|, which without Mercer's condition may stand anywhere."""
+        if kernel.positive_semidefinite:
+            return float(np.max(np.abs(self.diagonal), initial=0.0))
+        return float(max(np.max(self.K, initial=0.0), -np.min(self.K, initial=0.0)))
 
     def run(self, stop, max_steps):
         """One compiled call: the steps taken, the violation left and the objective gained."""
