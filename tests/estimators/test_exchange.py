@@ -72,6 +72,15 @@ def test_kernel_objects_become_names_and_composed_ones_are_refused():
         from_sklearn(maxmargin.SVC().fit(X, y))
 
 
+def test_what_scikit_learn_has_no_class_for_is_refused_in_words():
+    X, y = data()
+    for other in (maxmargin.LinearSVC(), maxmargin.Ridge(), sklearn.svm.SVC()):
+        with pytest.raises(TypeError, match=r"expected a fitted SVC, NuSVC, .* of ours, got"):
+            to_sklearn(other.fit(X, y))
+    with pytest.raises(NotFittedError):
+        to_sklearn(maxmargin.SVC())
+
+
 def test_what_only_a_fit_knows_is_refused_in_words():
     X, y = data()
     ours = from_sklearn(sklearn.svm.SVC().fit(X, y))

@@ -225,6 +225,14 @@ def test_conformal_refuses_a_factor_of_the_wrong_shape():
     assert str(refusal.value) == message
 
 
+def test_points_that_cannot_be_compared_are_refused_in_words():
+    X, _ = some_points()
+    with pytest.raises(ValueError, match=r"RBF: points are rows of a table, got .* \(3,\)"):
+        RBF()([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"Sum: points must have as many features, got"):
+        (RBF() + Linear())(X, X[:, :2])
+
+
 NOT_BOTH = (
     "a precomputed matrix cannot be combined with a kernel of features: X is either the one or the "
     "other."

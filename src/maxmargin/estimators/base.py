@@ -411,7 +411,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
                 warn(
                     words.format(max_iter=max(steps), max_time=self.max_time)
                     + f" KKT violation {self.certificate_.kkt_violation:.1e} (tol {self.tol:.0e}),"
-                    f" duality gap {100 * self.certificate_.relative_gap:.2g} %.",
+                    f" duality gap {100 * self.certificate_.relative_gap:.3g} %.",
                     ConvergenceWarning,
                 )
                 return

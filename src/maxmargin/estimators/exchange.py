@@ -3,6 +3,7 @@
 import numpy as np
 import sklearn.svm
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.estimators.multiclass import OneVsRest
@@ -18,6 +19,9 @@ CLASSES = {cls.__name__: cls for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)}
 def to_sklearn(model):
     """scikit-learn's estimator with the parameters and the solution of a fitted model of ours.
 
+    That is an SVC, NuSVC, SVR, NuSVR or OneClassSVM with a kernel that scikit-learn has. Its
+    probabilities are not carried over.
+
     Examples
     --------
     >>> from maxmargin import SVC, to_sklearn
@@ -25,6 +29,11 @@ def to_sklearn(model):
     >>> type(theirs).__module__, theirs.predict([[0.9]])
     ('sklearn.svm._classes', array([1]))
     """
+    if CLASSES.get(type(model).__name__) is not type(model):
+        raise TypeError(
+            f"to_sklearn: expected a fitted {', '.join(CLASSES)} of ours, got {model!r}."
+        )
+    check_is_fitted(model)
     model._check_unaltered()
     if hasattr(model, "classes_") and isinstance(model._fitted_decomposition(), OneVsRest):
         raise TypeError("to_sklearn: scikit-learn's SVC has no multi_class='ovr'.")
@@ -92,7 +101,8 @@ def _kernel_parameters(kernel):
 def from_sklearn(model):
     """Our estimator with the parameters and the solution of a fitted model of scikit-learn's.
 
-    It predicts the same. There is no certificate, because the training data are not known.
+    It predicts the same. There is no certificate, because the training data are not known, and
+    probabilities are not carried over.
 
     Examples
     --------

@@ -58,12 +58,22 @@ class Kernel(BaseEstimator):
         """The matrix k(x, z), in float64."""
         self.check()
         X, Z = as_rows(X), None if Z is None else as_rows(Z)
+        self._check_rows(X, X if Z is None else Z)
         if Z is not None and arrays.is_sparse(X) != arrays.is_sparse(Z):
             X, Z = arrays.dense(X), arrays.dense(Z)
         shape = arrays.n_rows(X), arrays.n_rows(X if Z is None else Z)
         check_room(f"{type(self).__name__}: the kernel matrix", shape)
         pairs = Pairs(*points_of(X, Z))
         return np.asarray(self.formula(pairs), dtype=np.float64)
+
+    def _check_rows(self, X, Z):
+        if self.takes == "anything":
+            return
+        name, shapes = type(self).__name__, (np.shape(X), np.shape(Z))
+        if any(len(shape) != 2 for shape in shapes):
+            raise ValueError(f"{name}: points are rows of a table, got arrays of shapes {shapes}.")
+        if self.takes == "features" and shapes[0][1] != shapes[1][1]:
+            raise ValueError(f"{name}: points must have as many features, got {shapes}.")
 
     @np.errstate(over="ignore", invalid="ignore")
     def diagonal(self, X):
