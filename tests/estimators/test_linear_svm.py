@@ -191,6 +191,20 @@ def test_crammer_singer_is_liblinears_and_certified(n_classes, container):
     assert ours.certificate_.optimal
 
 
+@pytest.mark.parametrize("scale", [0.0, 1e-160, 1e-9])
+@pytest.mark.parametrize("C", [1e-30, 1.0])
+def test_rows_at_the_origin_cost_what_they_must_and_no_more(C, scale):
+    X, y = make_classification(60, 5, n_classes=3, n_informative=4, n_redundant=0, random_state=0)
+    tiny, labels = np.vstack([X, scale * X[:4]]), np.append(y, [0, 1, 2, 2])
+    model = LinearSVC(multi_class="crammer_singer", fit_intercept=False, C=C, tol=1e-6)
+    without = model.set_params(max_iter=50_000).fit(X, y).certificate_
+    proof = model.fit(tiny, labels).certificate_
+    assert model.converged_
+    assert proof.relative_gap <= 1e-6
+    assert proof.primal_objective == pytest.approx(without.primal_objective + 4 * C, rel=2e-6)
+    assert proof.stationarity <= 1e-15 * C  # the multipliers of a point sum to zero
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -163,23 +163,22 @@ def l1_descend(gram, linear, w, sweeps, tol):
 
 
 @compiled
-def descend_classes(X, indices, indptr, bias, labels, C, squared_lengths, order, alpha, W):
+def descend_classes(X, indices, indptr, bias, labels, C, curvature, order, alpha, W):
     """One pass of Crammer and Singer's dual: for each point the best alpha of all its classes.
 
     It minimises 1/2 A |a|^2 + B.a over a_m <= C for the own class and a_m <= 0 for the others, with
     sum a = 0. At the minimum a_m = min(bound_m, (beta - B_m) / A), and beta follows from sorting.
+    Curvatures A are positive.
     """
     n_classes, last = W.shape[0], W.shape[1] - 1
     B = np.empty(n_classes)
     for position in range(len(order)):
         i = order[position]
-        A = squared_lengths[i]
-        if A <= 0.0:
-            continue
-        own = labels[i]
+        A, own = curvature[i], labels[i]
         for m in range(n_classes):
             decision = row_dot(X, indices, indptr, i, W[m]) + bias * W[m, last]
             B[m] = decision + (0.0 if m == own else 1.0) - A * alpha[i, m]
+        B -= B.max()  # which changes nothing, as a sums to zero; A C may be far below 1's rounding
         D = B.copy()
         D[own] += A * C[i]
         D = np.sort(D)[::-1]

@@ -9,11 +9,13 @@ import numpy as np
 
 from maxmargin.compiled.linear import descend_classes
 from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.linear import SMALLEST
 from maxmargin.solvers.dual_descent import EVERY, QUIET, storage
 from maxmargin.solvers.interrupts import slices
 
 TIGHT = 1e-10
 FAREWELL = 20  # looks at the gap after tol is reached
+LEAST_BEND = 1e-30  # curvature times C: what a slope of 1 does not notice
 
 
 class CrammerSinger:
@@ -30,6 +32,7 @@ class CrammerSinger:
         alpha = np.zeros((n, n_classes))
         W = np.zeros((n_classes, X.shape[1] + 1))
         data, quiet = storage(X), np.zeros(n, dtype=np.int64)
+        curvature = _curvature(squared_lengths, C)
         reached, n_iter, stopped = 0, 0, "max_iter"
         proof = _certify(X, bias, labels, C, alpha, self.tol)
         while n_iter < self.max_iter and stopped == "max_iter":
@@ -39,7 +42,7 @@ class CrammerSinger:
             before = alpha.copy()
             work = 2 * len(data[0].ravel()) * n_classes * len(order) / n
             for part in slices(self.random.permutation(order), work):
-                descend_classes(*data, bias, labels, C, squared_lengths, part, alpha, W)
+                descend_classes(*data, bias, labels, C, curvature, part, alpha, W)
             quiet = np.where(np.any(alpha != before, axis=1), 0, quiet + 1)
             if everyone or n_iter == self.max_iter:
                 proof = _certify(X, bias, labels, C, alpha, self.tol)
@@ -49,6 +52,12 @@ class CrammerSinger:
         if proof.optimal:
             stopped = "converged"
         return _weights(X, bias, alpha), n_iter, proof, stopped
+
+
+def _curvature(squared_lengths, C):
+    """Of each point's problem: its squared length. Without bias that of a point at the origin is
+    zero, as its loss does not depend on w; a curvature too small to matter stands for it."""
+    return np.maximum(squared_lengths, LEAST_BEND / np.maximum(C, SMALLEST))
 
 
 def _weights(X, bias, alpha):
