@@ -287,6 +287,9 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     warm.coef_ = np.random.default_rng(0).standard_normal(X.shape[1]) / 100  # nowhere near
     np.testing.assert_allclose(warm.fit(X, y).coef_, cold.coef_, atol=1e-9)
     assert warm.fit(X[:, :5], y).coef_.shape == (5,)
+    begun = Lasso(alpha, warm_start=True, **EXACT)
+    begun.coef_ = cold.coef_  # before any fit
+    assert begun.fit(X, y).n_iter_ == 1
 
 
 def test_stopping_early_is_said_with_the_gap():

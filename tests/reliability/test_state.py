@@ -249,6 +249,18 @@ def test_a_warm_start_from_altered_coefficients_is_refused(name):
         model.fit(sparse.csr_array(X), y)
 
 
+@pytest.mark.parametrize("change", CHANGES, ids=lambda f: f.__name__)
+def test_a_lasso_begins_at_no_altered_coefficients(change):
+    model = made("Lasso", alpha=0.01, warm_start=True)
+    X, y = data_for(model)
+    if change is not missing_row:  # fewer targets would be another problem, begun at zero
+        y = np.column_stack([y, X[:, 0]])
+    model.coef_ = value = change(model.fit(X, y).coef_)
+    with pytest.raises(ValueError, match=f"{ALTERED}: coef_"):
+        model.fit(X, y)
+    assert model.coef_ is value
+
+
 def test_altered_weights_become_no_array():
     X, y = data_for(maxmargin.LinearSVC())
     model = maxmargin.LinearSVC().fit(X, y).sparsify()

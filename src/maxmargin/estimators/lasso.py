@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin import arrays
 from maxmargin.engines.threads import workers
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
@@ -22,7 +23,7 @@ from maxmargin.estimators.parameters import (
     is_real,
     is_whole,
 )
-from maxmargin.estimators.validation import checked_weight
+from maxmargin.estimators.validation import check_unaltered, checked_weight
 from maxmargin.problems.certificate import Certificate, combine
 from maxmargin.problems.lasso import Features, LassoProblem
 
@@ -148,6 +149,8 @@ class Lasso(RegressorMixin, LinearModel):
 
     def _fit(self, X, y, sample_weight):
         check_parameters(self, CONSTRAINTS)
+        if self.warm_start and hasattr(self, "coef_"):
+            self._check_start()  # before X tells of other features than those of the last fit
         X, y = self._validated(X, y, multi_output=True)
         problems, mean, centres = self._problems(X, y, sample_weight)
         solved = []
@@ -235,9 +238,14 @@ class Lasso(RegressorMixin, LinearModel):
         problems = [LassoProblem(features, column.copy(), self.positive) for column in targets.T]
         return problems, mean, centres
 
+    def _check_start(self):
+        """Who has set `coef_` before the first fit may begin there, too."""
+        n_features = getattr(self, "n_features_in_", None)
+        check_unaltered(self, coef_=(None, n_features)[np.ndim(self.coef_) == 1 :])
+
     def _previous(self, k, n_targets, problem):
         """The point that the previous fit has left for target k, for a warm start."""
-        coef = np.atleast_2d(getattr(self, "coef_", 0.0))
+        coef = np.atleast_2d(arrays.dense(getattr(self, "coef_", 0.0)))
         if not self.warm_start or coef.shape != (n_targets, problem.features.n_features):
             return None
         return problem.at(np.maximum(coef[k], 0.0) if self.positive else coef[k])
