@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification, make_regression
 
 from maxmargin import SVC, LinearSVC, LinearSVR, l1_min_c
+from maxmargin.compiled.linear import descend
 from maxmargin.errors import ConvergenceWarning
 
 CASES = [
@@ -69,6 +70,16 @@ def test_sparse_is_dense(cls, options):
     stored = cls(tol=1e-8, max_iter=100_000, **options).fit(sparse.csr_array(X), y)
     np.testing.assert_allclose(stored.coef_, dense.coef_, atol=1e-3)
     np.testing.assert_allclose(stored.predict(sparse.csc_matrix(X)), stored.predict(X))
+
+
+def test_targets_of_another_type_compile_no_loop_anew():
+    X, y = data(LinearSVR)
+    expected = LinearSVR(max_iter=100_000).fit(X, y.round())
+    n_compiled = len(descend.signatures)
+    for dtype in (np.float32, np.int64, np.int8):
+        model = LinearSVR(max_iter=100_000).fit(X, y.round().astype(dtype))
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert len(descend.signatures) == n_compiled
 
 
 def test_squared_hinge_is_exact():

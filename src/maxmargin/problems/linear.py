@@ -147,8 +147,9 @@ def linear_svr(X, y, C, bias, epsilon, squared):
     """Epsilon-insensitive loss max(0, |y - f| - epsilon) or its square."""
     bound = np.full(len(y), np.inf) if squared else C
     return LinearProblem(
-        X, bias, y, np.full(len(y), float(epsilon)), -bound, bound, _damping(C, squared)
-    )
+        X, bias, y.astype(np.float64), np.full(len(y), float(epsilon)), -bound, bound,
+        _damping(C, squared),
+    )  # fmt: skip
 
 
 def _damping(C, squared):

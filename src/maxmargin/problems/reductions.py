@@ -38,7 +38,8 @@ def epsilon_svr(kernel, X, y, C, epsilon):
     The textbook has two multipliers per point, one for each side of the tube. Never both are
     positive, so their difference c_i = alpha_i - alpha*_i says it all, at the price epsilon |c_i|.
     """
-    return _problem(kernel, X, y, -C, C, epsilon=np.full(len(y), float(epsilon)))
+    tube = np.full(len(y), float(epsilon))
+    return _problem(kernel, X, y.astype(np.float64), -C, C, epsilon=tube)
 
 
 def one_class(kernel, X, weight, nu):
