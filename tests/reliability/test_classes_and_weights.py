@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.utils.validation import has_fit_parameter
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR
+from maxmargin import SVC, SVR, GradientDescentClassifier, LinearSVC, LinearSVR, NuSVC, NuSVR
 from maxmargin.kernels import Custom
 
 pytestmark = [pytest.mark.filterwarnings(rule) for rule in IGNORED]
@@ -92,6 +92,15 @@ def test_class_weights_that_overflow_are_refused_by_name(cls):
     X, y = blobs(2)
     with pytest.raises(ValueError, match="sample_weight times class_weight must be at most"):
         cls(class_weight={0: 1e300}).fit(X, y, np.full(len(y), 1e50))
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_class_weights_that_overflow_are_refused_by_name_also_batch_by_batch(learn):
+    X, y = blobs(2)
+    model = GradientDescentClassifier(class_weight={0: 1e300})
+    classes = {"classes": [0, 1]} if learn == "partial_fit" else {}
+    with pytest.raises(ValueError, match="sample_weight times class_weight must be at most"):
+        getattr(model, learn)(X, y, **classes, sample_weight=np.full(len(y), 1e100))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.class_weight import compute_class_weight
 
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
@@ -255,7 +254,7 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         The fit ends when an epoch moves w and b by |dw| + |db| <= tol (|w| + |b|), or when for
         `n_iter_no_change` epochs in a row the objective has not fallen by a share tol below its
         best. A schedule that shrinks the steps makes the movement small by itself. 0 makes all
-        `max_iter` epochs.
+        `max_iter` epochs. With `early_stopping` the rows set aside decide instead, also if it is 0.
     n_iter_no_change : int, default=5
     average : bool, default=False
         Use the mean of the iterates, the late ones counting most (iterate t about as t^3). Makes
@@ -361,7 +360,7 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         )
 
     def _targets(self, y, weight):
-        return self._class_targets(y, weight)
+        return self._class_targets(y, weight, self.class_weight)
 
     def _part_of_targets(self, y, classes, weight):
         """As `_class_targets`, but the rows need not hold every class."""
@@ -386,10 +385,8 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
                 f"{name}: class_weight='balanced' needs all rows at once; give partial_fit a dict, "
                 "or sample_weight."
             )
-        labels = np.searchsorted(known, y)
-        factors = compute_class_weight(self.class_weight, classes=known, y=known)
-        positives = [1] if len(known) == 2 else range(len(known))
-        return [np.where(labels == k, 1.0, -1.0) for k in positives], weight * factors[labels]
+        labels, cost = self._labels_and_costs(y, weight, self.class_weight)
+        return self._one_vs_rest(labels), cost
 
     def decision_function(self, X):
         """Signed values: one per row for two classes, one per row and class for more."""

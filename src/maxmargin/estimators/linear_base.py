@@ -102,28 +102,35 @@ class LinearModel(BaseEstimator):
         """The decisions that a classifier makes about each row."""
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
-    def _class_targets(self, y, weight):
-        """Keep `classes_`; +-1 for the second of two classes, or for each of more, and the cost of
-        each row: its weight times that of its class."""
+    def _class_targets(self, y, weight, class_weight=None):
+        """Keep `classes_`; the targets of each class, and the cost of each row."""
         check_classification_targets(y)
         self.classes_ = np.unique(y)
-        labels = np.searchsorted(self.classes_, y)  # np.unique would sort all of y for them
         if len(self.classes_) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data "
                 f"contains only one class: {self.classes_.tolist()[0]!r}"
             )
-        with np.errstate(divide="ignore"):  # the balance of a class without weight
-            factors = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y, sample_weight=weight
-            )
-        cost = costs(weight, np.where(np.isinf(factors), 0.0, factors)[labels])
+        labels, cost = self._labels_and_costs(y, weight, class_weight)
         if len(np.unique(labels[cost > 0])) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."
             )
+        return self._one_vs_rest(labels), cost
+
+    def _labels_and_costs(self, y, weight, class_weight):
+        """Which of `classes_` each row is of, and its cost: its weight times that of its class."""
+        labels = np.searchsorted(self.classes_, y)  # np.unique would sort all of y for them
+        with np.errstate(divide="ignore"):  # the balance of a class without weight
+            factors = compute_class_weight(
+                class_weight, classes=self.classes_, y=y, sample_weight=weight
+            )
+        return labels, costs(weight, np.where(np.isinf(factors), 0.0, factors)[labels])
+
+    def _one_vs_rest(self, labels):
+        """+-1 for the second of two classes, or for each of more."""
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return [np.where(labels == k, 1.0, -1.0) for k in positives], cost
+        return [np.where(labels == k, 1.0, -1.0) for k in positives]
 
     def _silence_absent_classes(self, targets, cost):
         """A class whose rows all weigh nothing stays in `classes_` and is never predicted.

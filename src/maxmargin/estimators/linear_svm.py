@@ -220,7 +220,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         self.max_iter = max_iter
 
     def _targets(self, y, weight):
-        return self._class_targets(y, weight)
+        return self._class_targets(y, weight, self.class_weight)
 
     def _problem(self, X, y, C, bias):
         return linear_svc(X, y, C, bias, squared=self.loss == "squared_hinge")

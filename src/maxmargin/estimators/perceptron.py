@@ -92,8 +92,6 @@ class Perceptron(ClassifierMixin, LinearModel):
     (5, array([2, 2, 1, 0]))
     """
 
-    class_weight = None  # no parameter: a mistake is a mistake
-
     def __init__(
         self,
         *,
