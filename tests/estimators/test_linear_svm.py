@@ -133,6 +133,18 @@ def test_fits_in_threads_are_identical_for_a_seed(cls, options):
     assert all(np.array_equal(result, results[0]) for result in results)
 
 
+@pytest.mark.parametrize("options", [{}, {"loss": "hinge"}, {"multi_class": "crammer_singer"}])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_a_source_of_random_numbers_is_drawn_once(n_classes, options):
+    X = sparse.random(60, 2500, density=0.01, random_state=0, format="csr")
+    y = np.arange(60) % n_classes
+    source, twin = np.random.RandomState(5), np.random.RandomState(5)
+    model = LinearSVC(random_state=source, **options).fit(X, y)
+    seeded = LinearSVC(random_state=twin.randint(np.iinfo(np.int32).max), **options).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, seeded.coef_)
+    assert source.randint(1000) == twin.randint(1000)
+
+
 @pytest.mark.parametrize(("cls", "options"), CASES)
 def test_a_weight_of_two_is_the_row_twice(cls, options):
     X, y = data(cls, n=40)

@@ -81,13 +81,14 @@ class LinearSVM(LinearModel):
     def _solve(self, X, targets, C, bias):
         """One machine per target: the weights, the iterations, the proofs and why they ended."""
         problems = [self._problem(X, target, C, bias) for target in targets]
+        seed = seed_of(self.random_state)  # one for all of them: a source of numbers is drawn once
         if self._can_share_rows(problems):
-            return self._solve_together(problems)
+            return self._solve_together(problems, seed)
         found = [None] * len(targets)
 
         def solve(k, n_threads):
             problem = problems[k]
-            solver = self._solver(problem)
+            solver = self._solver(problem, seed)
             solver.n_threads = n_threads
             w, coef, n_iter, stopped = solver.solve(problem, Budget(self.max_iter))
             if stopped == "slow":
@@ -96,11 +97,8 @@ class LinearSVM(LinearModel):
                 n_iter += steps
             found[k] = w, n_iter, solver.certify(problem, w, coef), stopped
 
-        # A single machine has the threads to itself; numbers of one source are drawn in order.
-        in_order = isinstance(self.random_state, (np.random.RandomState, np.random.Generator))
-        if len(problems) == 1 or in_order:
-            for k in range(len(problems)):
-                solve(k, None)
+        if len(problems) == 1:  # which has the threads to itself
+            solve(0, None)
         else:
             with workers() as pool:
                 pool.map(lambda k: solve(k, 1), range(len(problems)))
@@ -112,11 +110,9 @@ class LinearSVM(LinearModel):
         first = problems[0]
         enough = len(problems) >= FEWEST_TOGETHER and arrays.is_sparse(first.X)
         # Plain losses need many passes, over few points each: those differ from class to class.
-        by_descent = type(self._solver(first)) is solver_named("dual_descent")
-        return enough and first.is_squared and by_descent
+        return enough and first.is_squared and self._way(first) == "dual_descent"
 
-    def _solve_together(self, problems):
-        seed = seed_of(self.random_state)
+    def _solve_together(self, problems, seed):
         solver = solver_named("one_vs_rest")(self.tol, self.max_iter, seed)
         found = solver.solve(problems, Budget(self.max_iter))
         weights, _, proofs, n_iters, reasons = zip(*found, strict=True)
@@ -124,19 +120,24 @@ class LinearSVM(LinearModel):
         done = all(proof.optimal for proof in proofs)
         return np.array(weights), n_iters[0], list(proofs), {"converged"} if done else set(reasons)
 
-    def _solver(self, problem):
+    def _way(self, problem):
         """Newton for squared losses of not too many features, also with a rounded kink for plain
         losses of few features and many points; dual descent for the rest, while it is fast."""
         if getattr(self, "penalty", "l2") == "l1":
-            return solver_named("l1_newton")(self.tol, self.max_iter)
+            return "l1_newton"
         if problem.is_squared and problem.X.shape[1] < LARGEST_FOR_NEWTON:
-            return solver_named("newton")(self.tol, self.max_iter)
+            return "newton"
         if not problem.is_squared and is_tall(problem):
-            return solver_named("smoothing")(self.tol, self.max_iter)
+            return "smoothing"
+        return "dual_descent"
+
+    def _solver(self, problem, seed):
+        way = self._way(problem)
+        if way != "dual_descent":
+            return solver_named(way)(self.tol, self.max_iter)
         is_narrow = not problem.is_squared and problem.X.shape[1] <= LARGEST_FOR_SMOOTHING
         patience = PATIENCE if is_narrow else None
-        seed = seed_of(self.random_state)
-        return solver_named("dual_descent")(self.tol, self.max_iter, seed, patience)
+        return solver_named(way)(self.tol, self.max_iter, seed, patience)
 
     def sparsify(self):
         """Store `coef_` as a sparse matrix, which an l1 penalty makes small."""
@@ -167,8 +168,10 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         Accepted for compatibility: both problems have the same solution, and the faster is solved.
     tol : float, default=1e-4
         The largest relative duality gap.
-    C, fit_intercept, intercept_scaling, class_weight, verbose, random_state, max_iter
+    C, fit_intercept, intercept_scaling, class_weight, random_state, max_iter
         As in `sklearn.svm.LinearSVC`.
+    verbose : int, default=0
+        Accepted for compatibility, without effect.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One machine per class against the rest, or one loss for all classes (hinge, l2).
 
@@ -261,8 +264,10 @@ class LinearSVR(RegressorMixin, LinearSVM):
     epsilon : float of at least 0, default=0.0
     tol : float, default=1e-4
         The largest relative duality gap.
-    C, fit_intercept, intercept_scaling, verbose, random_state, max_iter
+    C, fit_intercept, intercept_scaling, random_state, max_iter
         As in `sklearn.svm.LinearSVR`.
+    verbose : int, default=0
+        Accepted for compatibility, without effect.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
     dual : bool or "auto", default="auto"
         Accepted for compatibility: both problems have the same solution, and the faster is solved.
