@@ -35,6 +35,14 @@ def n_stored(X):
     return X.nnz if is_sparse(X) else X.size
 
 
+def storage(X):
+    """X as compiled loops read it: a matrix, or the three arrays of CSR."""
+    if is_sparse(X):
+        return X.data, X.indices, X.indptr
+    nothing = np.empty(0, dtype=np.int32)
+    return np.ascontiguousarray(X), nothing, nothing
+
+
 def take(X, rows):
     """The chosen rows of an array, a sparse matrix or a list."""
     if hasattr(X, "iloc"):  # a data frame indexes by label

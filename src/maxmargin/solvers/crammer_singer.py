@@ -7,10 +7,11 @@ classes at once, which a sort does exactly.
 
 import numpy as np
 
+from maxmargin import arrays
 from maxmargin.compiled.linear import descend_classes
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.linear import SMALLEST
-from maxmargin.solvers.dual_descent import EVERY, QUIET, storage
+from maxmargin.solvers.dual_descent import EVERY, QUIET
 from maxmargin.solvers.interrupts import slices
 
 TIGHT = 1e-10
@@ -31,7 +32,7 @@ class CrammerSinger:
         n = len(labels)
         alpha = np.zeros((n, n_classes))
         W = np.zeros((n_classes, X.shape[1] + 1))
-        data, quiet = storage(X), np.zeros(n, dtype=np.int64)
+        data, quiet = arrays.storage(X), np.zeros(n, dtype=np.int64)
         curvature = _curvature(squared_lengths, C)
         reached, n_iter, stopped = 0, 0, "max_iter"
         proof = _certify(X, bias, labels, C, alpha, self.tol)

@@ -38,7 +38,7 @@ class DualDescent(LinearSolver):
     def solve(self, problem, budget):
         """Returns w, the dual point, the passes made and why it stopped."""
         coef, w = np.zeros(problem.n), np.zeros(problem.X.shape[1] + 1)
-        data, lengths = storage(problem.X), problem.squared_lengths()
+        data, lengths = arrays.storage(problem.X), problem.squared_lengths()
         quiet = np.zeros(problem.n, dtype=np.int64)
         limit = min(self.max_iter, self.patience)
         reached, stopped, n_iter = 0, "max_iter" if limit == self.max_iter else "slow", 0
@@ -121,11 +121,3 @@ def _room(problem, free, coef, step):
         return 1.0, None
     bound = upper[nearest] if step[nearest] > 0 else lower[nearest]
     return float(room[nearest]), (nearest, float(bound))
-
-
-def storage(X):
-    """X as the compiled loop reads it: a matrix, or the arrays of CSR."""
-    if arrays.is_sparse(X):
-        return X.data, X.indices, X.indptr
-    nothing = np.empty(0, dtype=np.int32)
-    return np.ascontiguousarray(X), nothing, nothing

@@ -26,7 +26,6 @@ import numpy as np
 
 from maxmargin import arrays
 from maxmargin.compiled import descent
-from maxmargin.solvers.dual_descent import storage
 from maxmargin.solvers.interrupts import slices
 
 TRACE = np.dtype(
@@ -169,7 +168,7 @@ class GradientDescent:
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = arrays.squared_norms(objective.X)
             lengths_of_steps = self._steps(objective, lengths, batch_size)
-        data = (*storage(objective.X), objective.y, cost, lengths)
+        data = (*arrays.storage(objective.X), objective.y, cost, lengths)
         settings = {
             "batch_size": batch_size,
             "loss": descent.LOSSES.index(objective.loss.name),

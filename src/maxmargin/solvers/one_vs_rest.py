@@ -12,7 +12,6 @@ from maxmargin import arrays
 from maxmargin.compiled.linear import descend_together
 from maxmargin.engines.threads import workers
 from maxmargin.solvers.base import LinearSolver
-from maxmargin.solvers.dual_descent import storage
 from maxmargin.solvers.interrupts import slices
 
 FIRST_LOOK, EVERY = 12, 4  # passes after which the gap is looked at, and then from time to time
@@ -63,7 +62,7 @@ class _Group:
 
     def __init__(self, problems):
         self.problems = problems
-        self.data, self.lengths = storage(problems[0].X), problems[0].squared_lengths()
+        self.data, self.lengths = arrays.storage(problems[0].X), problems[0].squared_lengths()
         self.linear, self.lower, self.upper = (
             np.column_stack([getattr(problem, name) for problem in problems])
             for name in ("linear", "lower", "upper")

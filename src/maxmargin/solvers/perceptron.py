@@ -23,6 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from maxmargin import arrays
 from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels.pairs import Pairs, Points
 from maxmargin.solvers.interrupts import slices
@@ -47,10 +48,9 @@ class Corrections:
 def primal(X, y, fit_intercept, max_updates):
     """The perceptron in w itself; X is an array or a CSR matrix, y is +1 or -1."""
     from maxmargin.compiled.descent import perceptron_pass
-    from maxmargin.solvers.dual_descent import storage
 
     w, mistakes = np.zeros(X.shape[1] + 1), np.zeros(len(y), dtype=np.int64)
-    data = storage(X)
+    data = arrays.storage(X)
     n_updates = n_passes = 0
     while n_updates < max_updates:
         n_passes += 1
