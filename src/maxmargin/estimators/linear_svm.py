@@ -23,7 +23,6 @@ from maxmargin.estimators.validation import checked_weight, prices, seed_of
 from maxmargin.problems.certificate import combine
 from maxmargin.problems.linear import linear_svc, linear_svr
 from maxmargin.solvers import solver_named
-from maxmargin.solvers.base import Budget
 from maxmargin.solvers.newton import LARGEST as LARGEST_FOR_NEWTON
 from maxmargin.solvers.smoothing import LARGEST as LARGEST_FOR_SMOOTHING
 from maxmargin.solvers.smoothing import is_tall
@@ -90,10 +89,10 @@ class LinearSVM(LinearModel):
             problem = problems[k]
             solver = self._solver(problem, seed)
             solver.n_threads = n_threads
-            w, coef, n_iter, stopped = solver.solve(problem, Budget(self.max_iter))
+            w, coef, n_iter, stopped = solver.solve(problem)
             if stopped == "slow":
                 solver = solver_named("smoothing")(self.tol, self.max_iter - n_iter, n_threads)
-                w, coef, steps, stopped = solver.solve(problem, Budget(self.max_iter))
+                w, coef, steps, stopped = solver.solve(problem)
                 n_iter += steps
             found[k] = w, n_iter, solver.certify(problem, w, coef), stopped
 
@@ -114,7 +113,7 @@ class LinearSVM(LinearModel):
 
     def _solve_together(self, problems, seed):
         solver = solver_named("one_vs_rest")(self.tol, self.max_iter, seed)
-        found = solver.solve(problems, Budget(self.max_iter))
+        found = solver.solve(problems)
         weights, _, proofs, n_iters, reasons = zip(*found, strict=True)
         # Whoever sets a limit and was already there has nothing to be warned of.
         done = all(proof.optimal for proof in proofs)

@@ -35,7 +35,7 @@ class DualDescent(LinearSolver):
         self.patience = max_iter if patience is None else patience
         self.random = np.random.default_rng(seed)
 
-    def solve(self, problem, budget):
+    def solve(self, problem):
         """Returns w, the dual point, the passes made and why it stopped."""
         coef, w = np.zeros(problem.n), np.zeros(problem.X.shape[1] + 1)
         data, lengths = arrays.storage(problem.X), problem.squared_lengths()
@@ -62,9 +62,6 @@ class DualDescent(LinearSolver):
                 if gap <= EXACT or reached > FAREWELL:
                     stopped = "converged"
                     break
-            if budget.out_of_time():
-                stopped = "max_time"
-                break
         w = problem.weights_of(coef)
         if stopped in ("max_iter", "slow") and self.certify(problem, w, coef).optimal:
             stopped = "converged"

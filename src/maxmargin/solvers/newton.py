@@ -23,10 +23,10 @@ SUFFICIENT = 1e-4  # of the decrease that the slope promises
 class Newton(LinearSolver):
     """Damped Newton steps until the duality gap is closed."""
 
-    def solve(self, problem, budget):
+    def solve(self, problem):
         """Returns w, the dual point, the steps made and why it stopped."""
         with workers(self.n_threads) as pool:
-            w, n_iter, stopped = self.iterate(problem, RowBlocks(problem, pool), budget)
+            w, n_iter, stopped = self.iterate(problem, RowBlocks(problem, pool))
         coef = problem.best_response(problem.linear - problem.decisions(w))
         proof = self.certify(problem, w, coef)
         # Whoever sets a limit is told that it was reached, unless there was nothing left to do.
@@ -34,7 +34,7 @@ class Newton(LinearSolver):
             stopped = "converged"
         return w, coef, n_iter, stopped
 
-    def iterate(self, problem, rows, budget):
+    def iterate(self, problem, rows):
         """Steps from zero on; decisions are carried along, so that a step reads X three times."""
         w, decisions = np.zeros(problem.X.shape[1] + 1), np.zeros(problem.n)
         for n_iter in range(1, self.max_iter + 1):
@@ -42,8 +42,6 @@ class Newton(LinearSolver):
             dual_w = rows.transposed(coef)
             if self.is_done(problem, w, decisions, coef, dual_w):
                 return w, n_iter, "converged"
-            if budget.out_of_time():
-                return w, n_iter, "max_time"
             moved = self.step(problem, rows, w, decisions, coef, dual_w)
             if moved is None:
                 return w, n_iter, "stalled"

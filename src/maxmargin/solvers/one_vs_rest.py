@@ -25,12 +25,12 @@ class OneVsRestDescent(LinearSolver):
         super().__init__(tol, max_iter)
         self.random = np.random.default_rng(seed)
 
-    def solve(self, problems, budget):
+    def solve(self, problems):
         """For each problem: w, the dual point, its certificate, the passes and why they ended."""
         with workers(self.n_threads) as pool:
             size = -(-len(problems) // pool.n_threads)
             groups = [_Group(problems[part]) for part in arrays.blocks(len(problems), size)]
-            n_iter, stopped = self.descend(groups, pool, budget)
+            n_iter, stopped = self.descend(groups, pool)
             found = [None] * len(problems)
 
             def finish(k):
@@ -41,7 +41,7 @@ class OneVsRestDescent(LinearSolver):
             pool.map(finish, range(len(problems)))
         return found
 
-    def descend(self, groups, pool, budget):
+    def descend(self, groups, pool):
         """Passes until the worst gap is small; how many, and why they ended."""
         first = groups[0].problems[0]
         work = 2 * first.X.nnz * len(groups[0].problems)
@@ -52,8 +52,6 @@ class OneVsRestDescent(LinearSolver):
                 pool.map(_Group.look, groups)
                 if max(group.gap for group in groups) <= BEYOND_TOL * self.tol:
                     return n_iter, "converged"
-            if budget.out_of_time():
-                return n_iter, "max_time"
         return self.max_iter, "max_iter"
 
 

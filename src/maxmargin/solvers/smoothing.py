@@ -56,11 +56,11 @@ def is_tall(problem):
 class Smoothing(LinearSolver):
     """Newton steps on rounded losses until the relative duality gap of the plain one is closed."""
 
-    def solve(self, problem, budget):
+    def solve(self, problem):
         """Returns w, the dual point, the steps made and why it stopped."""
         with workers(self.n_threads) as pool:
-            path = _begun(problem, pool, budget, self.max_iter)
-            stopped = self.follow(path, budget)
+            path = _begun(problem, pool, self.max_iter)
+            stopped = self.follow(path)
         if stopped != "converged":
             if not self.certify(problem, path.w, path.coef).optimal:
                 path.go_back_to_best()
@@ -68,7 +68,7 @@ class Smoothing(LinearSolver):
                 stopped = "converged"
         return path.w, path.coef, max(path.n_iter, 1), stopped
 
-    def follow(self, path, budget):
+    def follow(self, path):
         if path.width == 0.0:  # w = 0 loses nothing
             return "converged"
         while path.n_iter < min(self.max_iter, MOST_STEPS):
@@ -77,12 +77,10 @@ class Smoothing(LinearSolver):
             if path.is_within(WELL_WITHIN * self.tol):
                 path.settle(WELL_WITHIN * self.tol)
                 return "converged"
-            if budget.out_of_time():
-                return "max_time"
         return "max_iter" if self.max_iter <= MOST_STEPS else "stalled"
 
 
-def _begun(problem, pool, budget, max_iter):
+def _begun(problem, pool, max_iter):
     """The path from where it has come to on a part of the points, if there are very many."""
     path, size = _Path(problem, pool), problem.n // PART
     if size < LARGE * len(path.w) or max_iter < MOST_STEPS:  # whoever counts steps counts all
@@ -93,7 +91,7 @@ def _begun(problem, pool, budget, max_iter):
     if on_part.first_width < 0.5 * path.first_width:
         return path  # what is lost is lost outside of the part
     while on_part.width > blur * on_part.first_width and on_part.n_iter < MOST_ON_PART:
-        if not on_part.step() or budget.out_of_time():
+        if not on_part.step():
             return path
     path.move_to(on_part.w, on_part.width)
     return path
