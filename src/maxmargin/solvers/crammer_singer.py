@@ -11,8 +11,7 @@ from maxmargin import arrays
 from maxmargin.compiled.linear import descend_classes
 from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.linear import SMALLEST
-from maxmargin.solvers.dual_descent import EVERY, QUIET
-from maxmargin.solvers.interrupts import slices
+from maxmargin.solvers.dual_descent import Passes
 
 TIGHT = 1e-10
 FAREWELL = 20  # looks at the gap after tol is reached
@@ -25,34 +24,30 @@ class CrammerSinger:
     def __init__(self, tol, max_iter, seed):
         self.tol = tol
         self.max_iter = max_iter
-        self.random = np.random.default_rng(seed)
+        self.seed = seed
 
     def solve(self, X, bias, labels, n_classes, C, squared_lengths):
         """Returns W (a row per class, the bias last), the passes, the proof and why it ended."""
-        n = len(labels)
-        alpha = np.zeros((n, n_classes))
+        alpha = np.zeros((len(labels), n_classes))
         W = np.zeros((n_classes, X.shape[1] + 1))
-        data, quiet = arrays.storage(X), np.zeros(n, dtype=np.int64)
-        curvature = _curvature(squared_lengths, C)
-        reached, n_iter, stopped = 0, 0, "max_iter"
+        data, curvature = arrays.storage(X), _curvature(squared_lengths, C)
+
+        def visit(rows):
+            descend_classes(*data, bias, labels, C, curvature, rows, alpha, W)
+
+        passes = Passes(len(labels), self.seed, 2 * data[0].size * n_classes)
+        reached, stopped = 0, "max_iter"
         proof = _certify(X, bias, labels, C, alpha, self.tol)
-        while n_iter < self.max_iter and stopped == "max_iter":
-            everyone = n_iter % EVERY == 0
-            n_iter += 1
-            order = np.arange(n) if everyone else np.flatnonzero(quiet < QUIET)
-            before = alpha.copy()
-            work = 2 * len(data[0].ravel()) * n_classes * len(order) / n
-            for part in slices(self.random.permutation(order), work):
-                descend_classes(*data, bias, labels, C, curvature, part, alpha, W)
-            quiet = np.where(np.any(alpha != before, axis=1), 0, quiet + 1)
-            if everyone or n_iter == self.max_iter:
+        while passes.made < self.max_iter and stopped == "max_iter":
+            everyone = passes.make(visit, alpha)
+            if everyone or passes.made == self.max_iter:
                 proof = _certify(X, bias, labels, C, alpha, self.tol)
                 reached += proof.optimal
                 if proof.relative_gap <= TIGHT or reached > FAREWELL:
                     stopped = "converged"
         if proof.optimal:
             stopped = "converged"
-        return _weights(X, bias, alpha), n_iter, proof, stopped
+        return _weights(X, bias, alpha), passes.made, proof, stopped
 
 
 def _curvature(squared_lengths, C):

@@ -24,6 +24,28 @@ EXACT = 1e-11  # a relative gap that leaves nothing to polish
 FAREWELL = 3  # rounds spent on getting there once tol is reached
 
 
+class Passes:
+    """Passes over the points in random order; `work` is that of a pass over all of them."""
+
+    def __init__(self, n, seed, work):
+        self.n, self.work = n, work
+        self.random = np.random.default_rng(seed)
+        self.quiet = np.zeros(n, dtype=np.int64)
+        self.made = 0
+
+    def make(self, visit, coef):
+        """One more: `visit` moves the `coef` of the points it is given. Whether all had a turn."""
+        everyone = self.made % EVERY == 0
+        self.made += 1
+        order = np.arange(self.n) if everyone else np.flatnonzero(self.quiet < QUIET)
+        before = coef.copy()
+        for part in slices(self.random.permutation(order), self.work * len(order) / self.n):
+            visit(part)
+        moved = np.any((coef != before).reshape(self.n, -1), axis=1)
+        self.quiet = np.where(moved, 0, self.quiet + 1)
+        return everyone
+
+
 class DualDescent(LinearSolver):
     """Coordinate descent until the relative duality gap is below `tol`, and a little further.
 
@@ -33,28 +55,25 @@ class DualDescent(LinearSolver):
     def __init__(self, tol, max_iter, seed, patience=None):
         super().__init__(tol, max_iter)
         self.patience = max_iter if patience is None else patience
-        self.random = np.random.default_rng(seed)
+        self.seed = seed
 
     def solve(self, problem):
         """Returns w, the dual point, the passes made and why it stopped."""
         coef, w = np.zeros(problem.n), np.zeros(problem.X.shape[1] + 1)
         data, lengths = arrays.storage(problem.X), problem.squared_lengths()
-        quiet = np.zeros(problem.n, dtype=np.int64)
+
+        def visit(rows):
+            descend(
+                *data, problem.bias, problem.linear, problem.epsilon, problem.lower,
+                problem.upper, problem.damping, lengths, rows, coef, w,
+            )  # fmt: skip
+
+        passes = Passes(problem.n, self.seed, 2 * data[0].size)
         limit = min(self.max_iter, self.patience)
-        reached, stopped, n_iter = 0, "max_iter" if limit == self.max_iter else "slow", 0
-        while n_iter < limit:
-            everyone = n_iter % EVERY == 0
-            n_iter += 1
-            order = np.arange(problem.n) if everyone else np.flatnonzero(quiet < QUIET)
-            before = coef.copy()
-            work = 2 * data[0].size * len(order) / problem.n
-            for part in slices(self.random.permutation(order), work):
-                descend(
-                    *data, problem.bias, problem.linear, problem.epsilon, problem.lower,
-                    problem.upper, problem.damping, lengths, part, coef, w,
-                )  # fmt: skip
-            quiet = np.where(coef != before, 0, quiet + 1)
-            if everyone or n_iter == limit:
+        reached, stopped = 0, "max_iter" if limit == self.max_iter else "slow"
+        while passes.made < limit:
+            everyone = passes.make(visit, coef)
+            if everyone or passes.made == limit:
                 coef = polish(problem, coef)
                 w = problem.weights_of(coef)  # additions without end leave rounding errors in it
                 gap = self.certify(problem, w, coef).relative_gap
@@ -63,9 +82,9 @@ class DualDescent(LinearSolver):
                     stopped = "converged"
                     break
         w = problem.weights_of(coef)
-        if stopped in ("max_iter", "slow") and self.certify(problem, w, coef).optimal:
+        if stopped != "converged" and self.certify(problem, w, coef).optimal:
             stopped = "converged"
-        return w, coef, n_iter, stopped
+        return w, coef, passes.made, stopped
 
 
 def polish(problem, coef):
