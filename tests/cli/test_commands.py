@@ -99,6 +99,15 @@ def test_scale_standardises_and_the_ranges_stand_beside_the_model(maxmargin, moo
     assert "m.mm.range is missing" in err
 
 
+def test_scaled_features_without_names_may_get_some_later(maxmargin, moons, tmp_path):
+    bare = tmp_path / "bare.csv"
+    bare.write_text("\n".join(moons.read_text().split()[1:]) + "\n")
+    maxmargin("fit", bare, "--scale", "--model", "m.mm")
+    expected = maxmargin("predict", "m.mm", bare)
+    assert expected[0] == 0
+    assert maxmargin("predict", "m.mm", moons) == expected
+
+
 def test_scaled_sparse_features_keep_their_zeros(maxmargin, iris):
     assert maxmargin("fit", iris, "--scale", "--model", "m.mm")[0] == 0
     X = read_data(iris).X

@@ -61,10 +61,15 @@ def _name_features(opened):
     """Keep the names of the columns in the model, marked if they were scaled."""
     model, names = opened.model, opened.names
     if opened.scaling is not None:
-        names = names or [f"x{k + 1}" for k in range(model.n_features_in_)]
+        names = names or _no_names(model.n_features_in_)
         names = [name + SCALED.format(opened.scaling.fingerprint) for name in names]
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _no_names(n_features):
+    """Marks need names: numbers, which a table cannot have in its header."""
+    return [str(k + 1) for k in range(n_features)]
 
 
 def open_model(path):
@@ -80,6 +85,7 @@ def open_model(path):
         marked = [IS_SCALED.fullmatch(name) for name in names]
         if all(marked):
             names = [found[1] for found in marked]
+            names = None if names == _no_names(len(names)) else names
             scaling = _ranges_beside(path, model.n_features_in_, marked[0][2])
     return Opened(model, scaling, names)
 
