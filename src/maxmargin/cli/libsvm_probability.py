@@ -4,9 +4,8 @@ Each pair of classes has a sigmoid 1 / (1 + exp(A f + B)) of its decision values
 on five folds; the pairs are coupled as `SVC(probability=True)` couples its own.
 """
 
-import os
+import io
 from itertools import combinations
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.optimize import minimize
@@ -14,9 +13,10 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from maxmargin import arrays, files
+from maxmargin import arrays
 from maxmargin.estimators.probability import N_FOLDS, couple
-from maxmargin.files.access import replacing
+from maxmargin.files.access import reasons_named, replacing
+from maxmargin.files.libsvm_writer import write_libsvm
 
 
 def pairs_of(classes):
@@ -71,12 +71,10 @@ def platt(decisions, is_first):
 def save_with_sigmoids(model, sigmoids, path):
     """A LIBSVM model file with the lines probA and probB."""
     A, B = (" ".join(f"{value:.17g}" for value in values) for values in zip(*sigmoids, strict=True))
-    with TemporaryDirectory() as folder:
-        without = os.path.join(folder, "model")
-        files.save_libsvm(model, without)
-        with open(without, "rb") as file:
-            text = file.read()
-    with replacing(path) as file:
+    without = io.BytesIO()
+    with reasons_named(path), replacing(path) as file:
+        write_libsvm(model, without)
+        text = without.getvalue()
         file.write(text.replace(b"\nnr_sv ", f"\nprobA {A}\nprobB {B}\nnr_sv ".encode(), 1))
 
 

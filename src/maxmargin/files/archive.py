@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 from numpy.lib import format as npy
 
-from maxmargin.files.access import MAX_MODEL_BYTES, opened, reasons_named, replacing
+from maxmargin.files.access import MAX_MODEL_BYTES, opened, reasons_named
 
 DOCUMENT = "model.json"
 LARGEST_DOCUMENT = 2**20
@@ -30,9 +30,9 @@ UNPARSED = (SyntaxError, TypeError, MemoryError, OverflowError, RecursionError, 
 KINDS = "biufUV"  # numbers, flags, text, and rows of them
 
 
-def write(path, document, arrays):
+def write(file, document, arrays):
     """Write a JSON document and named arrays; equal content gives equal bytes."""
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         members = {f"{name}.npy": _write_array(archive, name, arrays[name]) for name in arrays}
         text = json.dumps({**document, "members": members}, indent=1, allow_nan=False).encode()
         if len(text) > LARGEST_DOCUMENT:

@@ -38,19 +38,23 @@ def save_libsvm(model, path):
     ...     load_libsvm(path).predict([[0.9]])
     array([1])
     """
-    with reasons_named(path):
-        name = type(model).__name__
-        if CLASSES.get(name) is not type(model):
-            raise ValueError(f"LIBSVM has no {name}, only {', '.join(CLASSES)}.")
-        check_model(model)
-        head, coef, rows = _parts(model)
-        with replacing(path) as file:
-            for key, values in head.items():
-                file.write(f"{key} {' '.join(map(_word, values))}\n".encode())
-            file.write(b"SV\n")
-            for row, column in zip(rows, coef.T, strict=True):
-                words = [*map(_word, column), *_pairs(model, row)]
-                file.write((" ".join(words) + " \n").encode())
+    with reasons_named(path), replacing(path) as file:
+        write_libsvm(model, file)
+
+
+def write_libsvm(model, file):
+    """What `save_libsvm` writes, into a file that is open."""
+    name = type(model).__name__
+    if CLASSES.get(name) is not type(model):
+        raise ValueError(f"LIBSVM has no {name}, only {', '.join(CLASSES)}.")
+    check_model(model)
+    head, coef, rows = _parts(model)
+    for key, values in head.items():
+        file.write(f"{key} {' '.join(map(_word, values))}\n".encode())
+    file.write(b"SV\n")
+    for row, column in zip(rows, coef.T, strict=True):
+        words = [*map(_word, column), *_pairs(model, row)]
+        file.write((" ".join(words) + " \n").encode())
 
 
 def _parts(model):

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import maxmargin
 from maxmargin.files import archive
-from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named
+from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named, replacing
 from maxmargin.files.decoding import Decoder
 from maxmargin.files.encoding import Encoder
 from maxmargin.files.schema import check_model, known_attributes, schema_of
@@ -53,23 +53,28 @@ def save(model, path):
     array(['yes'], dtype='<U3')
     """
     check_is_fitted(model)
-    with reasons_named(path):
-        name = type(model).__name__
-        if estimator_named(name) is not type(model):
-            raise ValueError(f"a model file cannot hold a {name}, only estimators of maxmargin.")
-        encoder, parameters = Encoder(), _parameters(model)
-        encoded = _encoded(encoder, parameters)  # first, as its complaints say most
-        attributes = _attributes(model)
-        document = {
-            "format": FORMAT,
-            "format_version": VERSION,
-            "library_version": maxmargin.__version__,
-            "class": name,
-            "parameters": encoded,
-            "attributes": _encoded(encoder, attributes),
-        }
-        _assembled(type(model), parameters, attributes)
-        archive.write(path, document, encoder.arrays)
+    with reasons_named(path), replacing(path) as file:
+        write_model(model, file)
+
+
+def write_model(model, file):
+    """What `save` writes, into a file that is open."""
+    name = type(model).__name__
+    if estimator_named(name) is not type(model):
+        raise ValueError(f"a model file cannot hold a {name}, only estimators of maxmargin.")
+    encoder, parameters = Encoder(), _parameters(model)
+    encoded = _encoded(encoder, parameters)  # first, as its complaints say most
+    attributes = _attributes(model)
+    document = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "library_version": maxmargin.__version__,
+        "class": name,
+        "parameters": encoded,
+        "attributes": _encoded(encoder, attributes),
+    }
+    _assembled(type(model), parameters, attributes)
+    archive.write(file, document, encoder.arrays)
 
 
 def load(path, *, max_bytes=MAX_MODEL_BYTES):
