@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -229,6 +230,124 @@ def test_convert_there_and_back_predicts_the_same(maxmargin, iris):
     for other in decisions[1:]:
         for name, column in decisions[0].items():
             np.testing.assert_allclose(other[name], column, atol=1e-12)
+
+
+# Ranges beside a model in LIBSVM's text.
+
+
+def decisions_of(answer):
+    return json_of(answer)["decision"]
+
+
+@pytest.fixture
+def signed(moons, tmp_path):
+    """The moons far from zero and wide, with whole numbers as classes, as LIBSVM needs them."""
+    rows = [line.split(",") for line in moons.read_text().split()[1:]]
+    path = tmp_path / "signed.csv"
+    lines = [f"{100 * float(a)!r},{float(b) - 5!r},{1 if c == 'up' else -1}" for a, b, c in rows]
+    path.write_text("\n".join(["left,right,kind", *lines]) + "\n")
+    return path
+
+
+def test_ranges_beside_a_libsvm_file_are_applied_and_said(maxmargin, signed):
+    for path in ("s.mm", "s.model"):
+        assert maxmargin("fit", signed, "--scale", "--model", path)[0] == 0
+    said = "maxmargin: s.model: its features are scaled as s.model.range says.\n"
+    expected = decisions_of(maxmargin("predict", "s.mm", signed, "--decision", "--json"))
+    answer = maxmargin("predict", "s.model", signed, "--decision", "--json")
+    np.testing.assert_allclose(decisions_of(answer), expected, atol=1e-12)
+    assert answer[2].startswith(said)
+    accuracies = [
+        json_of(maxmargin("inspect", path, signed, "--json"))["accuracy"]
+        for path in ("s.mm", "s.model")
+    ]
+    assert accuracies[0] == accuracies[1] > 0.9
+
+
+def test_convert_takes_the_ranges_along(maxmargin, signed):
+    maxmargin("fit", signed, "--scale", "--model", "s.mm")
+    expected = decisions_of(maxmargin("predict", "s.mm", signed, "--decision", "--json"))
+    assert maxmargin("convert", "s.mm", "s.model")[0] == 0
+    assert maxmargin("convert", "s.model", "back.mm")[0] == 0
+    os.remove("s.model.range")
+    answer = maxmargin("predict", "back.mm", signed, "--decision", "--json")
+    np.testing.assert_allclose(decisions_of(answer), expected, atol=1e-12)
+
+
+def test_svm_predict_does_not_scale_as_libsvms_does_not(maxmargin, iris):
+    maxmargin("fit", iris, "--scale", "--model", "s.model")
+    answers = []
+    for name in ("with", "without"):
+        assert maxmargin("svm-predict", "-q", iris, "s.model", name) == (0, "", "")
+        with open(name) as file:
+            answers.append(file.read())
+        if name == "with":
+            os.remove("s.model.range")
+    assert answers[0] == answers[1]
+
+
+def test_a_scaled_feature_that_no_support_vector_has_still_counts(maxmargin, signed):
+    maxmargin("fit", signed, "--scale", "--model", "s.model")
+    with open("s.model") as file:
+        text = file.read()
+    with open("s.model", "w") as file:
+        file.write(re.sub(r" 2:\S+", "", text))
+    assert maxmargin("predict", "s.model", signed)[0] == 0
+
+
+def test_ranges_of_another_model_do_not_stay_beside_a_libsvm_file(maxmargin, signed):
+    maxmargin("fit", signed, "--scale", "--model", "s.model")
+    code, _, err = maxmargin("fit", signed, "--model", "s.model")
+    assert (code, err) == (0, "maxmargin: s.model.range was of another model and is removed.\n")
+    assert not os.path.exists("s.model.range")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_model_that_cannot_be_written_leaves_the_ranges_too(
+    maxmargin, signed, moons, tmp_path, is_new
+):
+    if not is_new:
+        maxmargin("fit", signed, "--scale", "--model", "s.model")
+    before = contents(tmp_path)
+    for data, options in ((signed, ["--estimator", "linear-svc"]), (moons, [])):
+        code, _, err = maxmargin("fit", data, "--scale", *options, "--model", "s.model")
+        assert code == 1
+        assert err.startswith("maxmargin: error: s.model: LIBSVM")
+        assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "broken"),
+    [
+        ("s.mm", ["--scale"], "s.mm.range"),
+        ("s.mm", ["--scale"], "s.mm"),
+        ("s.model", ["--scale"], "s.model.range"),
+        ("s.model", ["--scale"], "s.model"),
+        ("s.model", [], "s.model"),
+    ],
+)
+def test_either_both_files_are_new_or_none(
+    maxmargin, signed, tmp_path, monkeypatch, path, options, broken
+):
+    (tmp_path / "half.csv").write_text("\n".join(signed.read_text().split()[:60]) + "\n")
+    maxmargin("fit", "half.csv", "--scale", "--model", path)
+    before, real = contents(tmp_path), os.replace
+
+    def fails_once(source, target):
+        if os.path.basename(target) == broken:
+            monkeypatch.setattr("os.replace", real)
+            raise OSError(28, "No space left on device", target)
+        real(source, target)
+
+    monkeypatch.setattr("os.replace", fails_once)
+    code, _, err = maxmargin("fit", signed, *options, "--model", path)
+    assert code == 1
+    assert "No space left on device" in err
+    assert contents(tmp_path) == before
 
 
 # bench, demo, experiment

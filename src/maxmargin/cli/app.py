@@ -90,7 +90,8 @@ def fit(
     """Fit a model and write it to a file.
 
     The file appears when it is complete; after Ctrl-C there is none, and an old one stays. With
-    --scale the ranges of the features are written beside it, to MODEL.range.
+    --scale the ranges of the features are written beside it, to MODEL.range. There predict,
+    inspect, plot and convert find them; svm-predict does not look, like LIBSVM's.
     """
     given = {
         "C": C, "kernel": kernel, "gamma": _number_or_word(gamma), "degree": degree, "coef0": coef0,

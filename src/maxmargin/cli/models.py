@@ -12,7 +12,9 @@ from maxmargin.cli.messages import say
 from maxmargin.cli.names import FORMATS
 from maxmargin.cli.scaling import Scaling
 from maxmargin.errors import FileError
-from maxmargin.files.access import replacing
+from maxmargin.files.access import reasons_named, replacing, restoring
+from maxmargin.files.libsvm_writer import write_libsvm
+from maxmargin.files.models import write_model
 
 # After the names of scaled features: such a model needs its ranges, and no others.
 SCALED = " (scaled {})"
@@ -40,21 +42,34 @@ def format_of(path):
 
 
 def save_model(opened, path, format=None):
-    """Write a model in the format asked for, or that of the suffix, or ours; with its ranges."""
-    format, model = format or format_of(path) or "mm", opened.model
-    if opened.scaling is not None:
-        opened.scaling.save(ranges_of(path))  # first: no model is there without its ranges
+    """Write a model in the format asked for, or that of the suffix, or ours; with its ranges.
+
+    Either both files are new or both as they were. Ranges of a model that was here before must not
+    stay beside a LIBSVM file, which would be taken to be scaled by them.
+    """
+    format, beside = format or format_of(path) or "mm", ranges_of(path)
+    is_stale = opened.scaling is None and format == "libsvm" and os.path.isfile(beside)
+    with reasons_named(path), restoring(beside), replacing(path) as file:
+        _write(opened, format, file)
+        if opened.scaling is not None:
+            opened.scaling.save(beside)  # before the model has its name: it is never without them
+        elif is_stale:
+            os.remove(beside)
+    if is_stale:
+        say(f"{beside} was of another model and is removed.")
+    if opened.scaling is not None and format != "mm":
+        ours = " (predict, inspect and plot do so)" if format == "libsvm" else ""
+        say(f"{path} takes scaled features: `maxmargin svm-scale -r {beside} DATA`{ours}.")
+
+
+def _write(opened, format, file):
     if format == "libsvm":
-        files.save_libsvm(model, path)
+        write_libsvm(opened.model, file)
     elif format == "onnx":
-        graph = files.to_onnx(model)
-        with replacing(path) as file:
-            file.write(graph.SerializeToString())
+        file.write(files.to_onnx(opened.model).SerializeToString())
     else:
         _name_features(opened)
-        files.save(model, path)
-    if opened.scaling is not None and format != "mm":
-        say(f"{path} takes scaled features: `maxmargin svm-scale -r {ranges_of(path)} DATA`.")
+        write_model(opened.model, file)
 
 
 def _name_features(opened):
@@ -76,7 +91,24 @@ def open_model(path):
     """A model of ours or LIBSVM's, told apart by how the file begins."""
     with open(path, "rb") as file:
         is_libsvm = file.read(8) == b"svm_type"
-    model = files.load_libsvm(path) if is_libsvm else files.load(path)
+    return _open_libsvm(path) if is_libsvm else _open_ours(path)
+
+
+def _open_libsvm(path):
+    """LIBSVM's text cannot say that features were scaled; a file of ranges beside it does."""
+    model, beside = files.load_libsvm(path), ranges_of(path)
+    if not os.path.exists(beside):
+        return Opened(model, None, None)
+    scaling = Scaling.load(beside, model.n_features_in_)
+    n_features = len(scaling.smallest)
+    if n_features > model.n_features_in_:  # the last may be zero in all support vectors
+        model = files.load_libsvm(path, n_features=n_features)
+    say(f"{path}: its features are scaled as {beside} says.")
+    return Opened(model, scaling, None)
+
+
+def _open_ours(path):
+    model = files.load(path)
     if not hasattr(model, "predict"):
         raise FileError(f"{path}: a {type(model).__name__} does not predict.")
     names, scaling = vars(model).pop("feature_names_in_", None), None

@@ -98,8 +98,7 @@ def replacing(path):
     target = os.path.realpath(path)  # a link stays a link
     if os.path.exists(target) and not os.path.isfile(target):
         raise FileError(f"{path}: exists and is not a regular file.")
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+    temporary = _temporary_beside(target)
     try:
         with open(temporary, "xb") as file:  # with the permissions of any new file
             yield file
@@ -112,7 +111,33 @@ def replacing(path):
         if os.path.exists(temporary):
             os.remove(temporary)
         raise
-    _keep_entry(folder)
+    _keep_entry(os.path.dirname(target))
+
+
+@contextmanager
+def restoring(path):
+    """Whatever the block does to a small file, an error leaves it as it was, or none there."""
+    target = os.path.realpath(path)
+    was_there, copy, is_copied = os.path.exists(target), _temporary_beside(target), False
+    try:
+        if os.path.isfile(target):
+            shutil.copy2(target, copy)
+            is_copied = True
+        yield
+    except BaseException:
+        if is_copied:
+            os.replace(copy, target)
+        elif not was_there and os.path.exists(target):
+            os.remove(target)
+        raise
+    finally:
+        if os.path.exists(copy):
+            os.remove(copy)
+
+
+def _temporary_beside(target):
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
 
 
 def _keep_entry(folder):
