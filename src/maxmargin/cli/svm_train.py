@@ -15,15 +15,14 @@ from maxmargin.cli.libsvm_probability import fit_sigmoids, save_with_sigmoids
 from maxmargin.cli.messages import UsageError, write
 from maxmargin.cli.work import fit_with_line
 from maxmargin.errors import FileError
-from maxmargin.files.libsvm_layout import groups_of, opponent_row
+from maxmargin.files.libsvm_layout import KERNEL_TYPES, SVM_TYPES, groups_of, opponent_row
 
 USAGE = "maxmargin svm-train [options] training_set_file [model_file]"
 KINDS = {
     "s": int, "t": int, "d": int, "g": float, "r": float, "c": float, "n": float, "p": float,
     "m": float, "e": float, "h": int, "b": int, "v": int,
 }  # fmt: skip
-CLASSES = ("SVC", "NuSVC", "OneClassSVM", "SVR", "NuSVR")
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+CLASSES, KERNELS = tuple(SVM_TYPES.values()), tuple(KERNEL_TYPES.values())  # by LIBSVM's numbers
 PARAMETERS = {
     "d": "degree", "g": "gamma", "r": "coef0", "c": "C", "n": "nu", "p": "epsilon",
     "m": "cache_size", "e": "tol",

@@ -10,7 +10,6 @@ import numpy as np
 
 from maxmargin import arrays
 from maxmargin.estimators.parameters import is_whole
-from maxmargin.files.kernels_as_json import check_fitted_kernel
 from maxmargin.kernels import Kernel
 from maxmargin.problems.certificate import Certificate
 
@@ -151,7 +150,7 @@ def labels(name, value, sizes):
 def kernel(name, value, sizes):
     if not isinstance(value, Kernel):
         raise ValueError(f"{name} must be a kernel, not {type(value).__name__}.")
-    check_fitted_kernel(value)
+    value.check()
 
 
 def iterates(name, value, sizes):

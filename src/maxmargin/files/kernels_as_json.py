@@ -6,7 +6,7 @@ A kernel that holds a function (Custom, Conformal) is refused: a file would have
 import numbers
 
 from maxmargin import kernels
-from maxmargin.kernels import RBF, Conformal, Custom, Kernel
+from maxmargin.kernels import Conformal, Custom, Kernel
 
 HOLD_FUNCTIONS = (Kernel, Custom, Conformal)
 CLASSES = {
@@ -17,7 +17,6 @@ CLASSES = {
 NAMED_GAMMAS = ("scale", "auto")
 DEEPEST = 50  # kernels within kernels
 LARGEST_WHOLE = 2**31
-SIGMAS = (1e-150, 1e150)  # whose squares, and one divided by them, are still numbers
 
 
 def kernel_to_json(kernel, depth=0):
@@ -74,14 +73,3 @@ def _plain(value):
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
         return float(value)
     raise ValueError(f"a parameter of a kernel cannot be {str(value)[:100]!r}.")
-
-
-def check_fitted_kernel(kernel):
-    """Refuse a kernel whose parameters are not all numbers in their ranges."""
-    kernel.check()
-    if isinstance(kernel, RBF) and kernel.sigma is not None:
-        smallest, largest = SIGMAS
-        if not smallest <= kernel.sigma <= largest:
-            raise ValueError(f"RBF: sigma={kernel.sigma!r} is too small or too large.")
-    for part in kernel.parts():
-        check_fitted_kernel(part)

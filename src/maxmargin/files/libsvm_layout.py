@@ -8,6 +8,7 @@ another, and that is all the difference there is.
 
 import numpy as np
 
+# In the order of the numbers that svm-train's -s and -t give them.
 SVM_TYPES = {
     "c_svc": "SVC",
     "nu_svc": "NuSVC",

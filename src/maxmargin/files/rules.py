@@ -7,30 +7,12 @@ import numpy as np
 
 from maxmargin import arrays
 from maxmargin.estimators.feature_maps import CircleMap, PolynomialMap, XNORMap
-from maxmargin.kernels import (
-    RBF,
-    Kernel,
-    Laplacian,
-    Linear,
-    Normalised,
-    Polynomial,
-    Power,
-    Precomputed,
-    Product,
-    Scaled,
-    Sigmoid,
-    Sum,
-)
+from maxmargin.estimators.kernel_ridge import NAMED_KERNELS
+from maxmargin.estimators.svc import SVC
+from maxmargin.kernels import Kernel, Linear, Normalised, Polynomial, Power, Product, Scaled, Sum
 
-NAMED = {
-    "linear": Linear,
-    "poly": Polynomial,
-    "polynomial": Polynomial,
-    "rbf": RBF,
-    "sigmoid": Sigmoid,
-    "laplacian": Laplacian,
-    "precomputed": Precomputed,
-}
+# What each name makes; an SVC has every parameter that a kernel may take from its estimator.
+NAMED = {name: type(kernel_for(SVC())) for name, kernel_for in NAMED_KERNELS.items()}
 COUNTLESS = 2**40  # more features than any map can have
 
 

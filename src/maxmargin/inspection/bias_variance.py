@@ -128,8 +128,6 @@ def bias_variance_curve(
     list of BiasVariance, one per value
     """
     seed = seed_of(random_state)
-    if isinstance(seed, np.random.Generator):
-        seed = int(seed.integers(2**32))
     return [
         bias_variance(
             clone(estimator).set_params(**{param_name: value}),

@@ -11,15 +11,7 @@ from typing import NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
-NAMES = (
-    "stationarity",
-    "primal_feasibility",
-    "dual_feasibility",
-    "complementary_slackness",
-    "slack_complementarity",
-)
-
-# What each condition says of each kind of machine, in the order of NAMES.
+# What each condition says of each kind of machine, in the order of the certificate's.
 CLASSIFIER = (
     "w = sum alpha_i y_i phi(x_i), by construction, and sum alpha_i y_i = 0",
     "y_i f(x_i) >= 1 - xi_i and xi_i >= 0",
@@ -194,8 +186,7 @@ def _words_for(model):
 
 def _report(machine, words, certificate):
     conditions = []
-    for name, sentence in zip(NAMES, words, strict=True):
-        violation = certificate.conditions[name]
+    for (name, violation), sentence in zip(certificate.conditions.items(), words, strict=True):
         holds = certificate.optimal if certificate.by_gap else violation <= certificate.tol
         conditions.append(Condition(name, sentence, violation, holds))
     return KKTReport(
