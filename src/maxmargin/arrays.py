@@ -1,4 +1,4 @@
-"""The one file that knows dense and sparse arrays apart (later: arrays on a device).
+"""Where dense and sparse are told apart for the formulas (later: arrays on a device).
 
 Invariant: nothing here changes its input, and every function gives the same numbers for the same
 matrix however it is stored.
