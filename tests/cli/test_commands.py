@@ -295,15 +295,32 @@ def test_a_scaled_feature_that_no_support_vector_has_still_counts(maxmargin, sig
     assert maxmargin("predict", "s.model", signed)[0] == 0
 
 
-def test_ranges_of_another_model_do_not_stay_beside_a_libsvm_file(maxmargin, signed):
-    maxmargin("fit", signed, "--scale", "--model", "s.model")
-    code, _, err = maxmargin("fit", signed, "--model", "s.model")
-    assert (code, err) == (0, "maxmargin: s.model.range was of another model and is removed.\n")
-    assert not os.path.exists("s.model.range")
-
-
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "command", [["fit", "signed.csv", "--model", "s.model"], ["convert", "s.mm", "s.model"]]
+)
+def test_ranges_that_would_scale_an_unscaled_model_are_neither_removed_nor_used(
+    maxmargin, signed, tmp_path, monkeypatch, command
+):
+    maxmargin("fit", signed, "--model", "s.mm")
+    (tmp_path / "s.model.range").write_text("x\n-1 1\n1 0 5\n2 0 5\n")
+    before = contents(tmp_path)
+    monkeypatch.setattr(library.SVC, "fit", None)  # it is refused before any work
+    code, out, err = maxmargin(*command)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("maxmargin: error: s.model.range: would scale the features of s.model")
+    assert "another name for the model or remove that file" in err
+    assert contents(tmp_path) == before
+
+
+def test_a_convert_that_fails_leaves_no_ranges(maxmargin, signed, tmp_path):
+    maxmargin("fit", signed, "--scale", "--estimator", "linear-svc", "--model", "s.mm")
+    before = contents(tmp_path)
+    assert maxmargin("convert", "s.mm", "s.model")[0] == 1
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("is_new", [False, True])
@@ -321,18 +338,15 @@ def test_a_model_that_cannot_be_written_leaves_the_ranges_too(
 
 
 @pytest.mark.parametrize(
-    ("path", "options", "broken"),
+    ("path", "broken"),
     [
-        ("s.mm", ["--scale"], "s.mm.range"),
-        ("s.mm", ["--scale"], "s.mm"),
-        ("s.model", ["--scale"], "s.model.range"),
-        ("s.model", ["--scale"], "s.model"),
-        ("s.model", [], "s.model"),
+        ("s.mm", "s.mm.range"),
+        ("s.mm", "s.mm"),
+        ("s.model", "s.model.range"),
+        ("s.model", "s.model"),
     ],
 )
-def test_either_both_files_are_new_or_none(
-    maxmargin, signed, tmp_path, monkeypatch, path, options, broken
-):
+def test_either_both_files_are_new_or_none(maxmargin, signed, tmp_path, monkeypatch, path, broken):
     (tmp_path / "half.csv").write_text("\n".join(signed.read_text().split()[:60]) + "\n")
     maxmargin("fit", "half.csv", "--scale", "--model", path)
     before, real = contents(tmp_path), os.replace
@@ -344,7 +358,7 @@ def test_either_both_files_are_new_or_none(
         real(source, target)
 
     monkeypatch.setattr("os.replace", fails_once)
-    code, _, err = maxmargin("fit", signed, *options, "--model", path)
+    code, _, err = maxmargin("fit", signed, "--scale", "--model", path)
     assert code == 1
     assert "No space left on device" in err
     assert contents(tmp_path) == before

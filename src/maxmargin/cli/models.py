@@ -41,22 +41,27 @@ def format_of(path):
     return next((name for name, suffixes in FORMATS.items() if suffix in suffixes), None)
 
 
+def check_no_ranges_beside(path, format=None):
+    """A LIBSVM file of unscaled features would be taken to be scaled by ranges beside it; these
+    are not removed, as they may be the user's own, from svm-scale."""
+    beside = ranges_of(path)
+    if (format or format_of(path)) == "libsvm" and os.path.exists(beside):
+        what = "choose another name for the model or remove that file"
+        raise FileError(f"{beside}: would scale the features of {path}, which are not; {what}.")
+
+
 def save_model(opened, path, format=None):
     """Write a model in the format asked for, or that of the suffix, or ours; with its ranges.
 
-    Either both files are new or both as they were. Ranges of a model that was here before must not
-    stay beside a LIBSVM file, which would be taken to be scaled by them.
+    Either both files are new or both as they were.
     """
     format, beside = format or format_of(path) or "mm", ranges_of(path)
-    is_stale = opened.scaling is None and format == "libsvm" and os.path.isfile(beside)
+    if opened.scaling is None:
+        check_no_ranges_beside(path, format)
     with reasons_named(path), restoring(beside), replacing(path) as file:
         _write(opened, format, file)
         if opened.scaling is not None:
             opened.scaling.save(beside)  # before the model has its name: it is never without them
-        elif is_stale:
-            os.remove(beside)
-    if is_stale:
-        say(f"{beside} was of another model and is removed.")
     if opened.scaling is not None and format != "mm":
         ours = " (predict, inspect and plot do so)" if format == "libsvm" else ""
         say(f"{path} takes scaled features: `maxmargin svm-scale -r {beside} DATA`{ours}.")

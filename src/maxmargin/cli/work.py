@@ -11,7 +11,15 @@ from sklearn.base import is_classifier, is_regressor
 import maxmargin
 from maxmargin import files
 from maxmargin.cli.messages import UsageError, json_of, say, write, write_json
-from maxmargin.cli.models import Opened, data_for, format_of, open_model, save_model, target_of
+from maxmargin.cli.models import (
+    Opened,
+    check_no_ranges_beside,
+    data_for,
+    format_of,
+    open_model,
+    save_model,
+    target_of,
+)
 from maxmargin.cli.names import ESTIMATORS, FORMATS
 from maxmargin.cli.scaling import Scaling
 from maxmargin.errors import FileError
@@ -24,6 +32,8 @@ def fit(data_path, model_path, name, options, target, scale, as_json):
     folder = os.path.dirname(model_path) or "."
     if not os.path.isdir(folder):
         raise FileError(f"{folder}: no such folder for the model.")  # before the work, not after
+    if not scale:
+        check_no_ranges_beside(model_path)
     data = files.read_data(data_path, target=target_of(target))
     if is_regressor(model) and data.y.dtype.kind not in "if":
         raise FileError(f"{data_path}: {name} needs numbers as targets, got {data.y[0]!r}.")
