@@ -109,6 +109,48 @@ def test_scaled_features_without_names_may_get_some_later(maxmargin, moons, tmp_
     assert maxmargin("predict", "m.mm", moons) == expected
 
 
+@pytest.fixture
+def counted(moons, tmp_path):
+    """The moons with the names that pandas gives: the target first, and last."""
+    rows = [line.split(",") for line in moons.read_text().split()[1:]]
+    for name, order in (("first.csv", (2, 0, 1)), ("last.csv", (0, 1, 2))):
+        lines = [",".join(row[k] for k in order) for row in rows]
+        (tmp_path / name).write_text("\n".join(["0,1,2", *lines]) + "\n")
+
+
+@pytest.mark.parametrize("options", [[], ["--scale"]])
+def test_columns_named_by_their_number(maxmargin, counted, moons, tmp_path, options):
+    found = json_of(maxmargin("fit", "last.csv", *options, "--model", "m.mm", "--json"))
+    assert (found["rows"], found["classes"]) == (120, ["down", "up"])
+    expected = maxmargin("predict", "m.mm", "last.csv")
+    assert (expected[0], len(expected[1].split())) == (0, 120)
+    rows = moons.read_text().split()[1:]
+    (tmp_path / "bare.csv").write_text("\n".join(rows) + "\n")
+    assert maxmargin("predict", "m.mm", "bare.csv") == expected
+    features = ["0,1", *(row.rpartition(",")[0] for row in rows)]
+    (tmp_path / "features.csv").write_text("\n".join(features) + "\n")
+    assert maxmargin("predict", "m.mm", "features.csv")[:2] == expected[:2]
+
+
+@pytest.mark.parametrize("options", [[], ["--scale"]])
+def test_numbers_as_names_tell_the_target_from_a_feature(maxmargin, counted, options, tmp_path):
+    text = (tmp_path / "first.csv").read_text()
+    (tmp_path / "first.csv").write_text(text.replace("up", "1").replace("down", "0"))
+    maxmargin("fit", "first.csv", "--target", "0", *options, "--model", "m.mm")
+    assert maxmargin("predict", "m.mm", "first.csv", "--target", "0")[0] == 0
+    code, out, err = maxmargin("predict", "m.mm", "first.csv")
+    assert (code, out) == (1, "")
+    assert "the model has other columns, or in another order: not '0'" in err
+
+
+def test_fit_says_which_column_is_the_target(maxmargin, counted):
+    help_text = " ".join(maxmargin("fit", "--help")[1].split())
+    assert "the last column is the target, unless --target names another" in help_text
+    code, _, err = maxmargin("fit", "first.csv", "--model", "m.mm")
+    assert code == 1
+    assert "the target is the last column unless --target" in err
+
+
 def test_scaled_sparse_features_keep_their_zeros(maxmargin, iris):
     assert maxmargin("fit", iris, "--scale", "--model", "m.mm")[0] == 0
     X = read_data(iris).X

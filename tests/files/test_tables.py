@@ -134,7 +134,15 @@ CSV = {
     "a missing target": ("a,b\n1,2\n1,\n", "3:2: the target is missing"),
     "one column": ("a\n1\n", "1:1: expected at least a feature and a target"),
     "a name twice": ("a,b,a\n1,2,3\n", "1:3: the column name 'a' is there twice"),
-    "a column without a name": ("a,,c\n1,2,3\n", "1:2: a column has no name"),
+    "a column without a name": ("a,,c\n1,2,3\n", r"1:2: a column has no name\."),
+    "pandas' index": (",a,b\n0,1,2\n", "1:1: a column has no name .*index=False leaves it out"),
+    "an index and no names": (",0,1\n0,1.5,2\n", "1:1: a column has no name .*index=False"),
+    "a target in front": (
+        "species,a,b\nsetosa,1,2\n",
+        "2:1: not a number: 'setosa' in 'species'; the target is the last column unless --target",
+    ),
+    "a word that is no target": ("a,b,c\n1,red,3\n", r"2:2: not a number: 'red' in 'b'\."),
+    "a short row below numbers": ("0,1,2\n1,2\n", "2:3: expected 3 cells, got 2"),
     "only a header": ("a,b\n", "has a header but no rows"),
     "an open quote": ('a,b\n1,"2\n', "2:1|3:1"),
     "text after a quote": ('a,b\n1,"2"x\n', "2:1: "),
@@ -237,6 +245,46 @@ def test_headers_and_targets(tmp_path):
     for target, reason in (("none", "no column named 'none'"), (7, "target=7 is none of them")):
         with pytest.raises(FileError, match=reason):
             read(tmp_path, named, target=target)
+
+
+def test_pandas_names_columns_by_their_number(tmp_path, recwarn):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.standard_normal((60, 4)))
+    frame[4] = rng.integers(0, 3, 60)
+    names = ["0", "1", "2", "3"]
+    for target_name, target in (("4", frame[4]), ("kind", frame[4]), ("kind", frame[4] + 0.5)):
+        frame[4] = target
+        named = frame.rename(columns={4: target_name})
+        found = read(tmp_path, named.to_csv(index=False))
+        np.testing.assert_array_equal(found.X, frame.to_numpy()[:, :4])
+        assert found.y.tolist() == target.tolist()
+        assert (found.feature_names, found.target_name) == (names, target_name)
+    assert read(tmp_path, frame.to_csv(index=False), target=0).feature_names == ["1", "2", "3", "4"]
+    frame[4] = rng.choice(["x", "y"], 60)
+    found = read(tmp_path, frame.rename(columns={4: "kind"}).to_csv(index=False))
+    assert set(found.y) == {"x", "y"}
+    assert not recwarn.list
+
+
+def test_a_first_line_that_only_resembles_numbers_of_columns_is_data(tmp_path, recwarn):
+    for content in (
+        "0,1,2\n",  # nothing else would be left
+        "1,2,3\n4,5,6\n",
+        "0,1.0,2\n4,5,6\n",
+        "00,1,2\n4,5,6\n",
+        "0,1,7\n4,5,6\n",
+        "0,1,yes\n3,4,no\n",
+    ):
+        assert len(read(tmp_path, content, format="csv").y) == content.count("\n")
+    assert read(tmp_path, "0,1,2\n4,5,6\n", header=False).X.tolist() == [[0, 1], [4, 5]]
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("content", ["0,1,2\n3,4,5\n", "0,1\n0.5,0\n", "0,1,2,a\n3,4,5,b\n"])
+def test_a_first_line_that_may_be_data_is_warned_of(tmp_path, content):
+    with pytest.warns(UserWarning, match=r"table: the first line, 0,1.*, is taken for names"):
+        assert len(read(tmp_path, content, format="csv").y) == 1
 
 
 def test_quotes_blank_lines_and_line_ends(tmp_path):

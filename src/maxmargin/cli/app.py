@@ -89,6 +89,8 @@ def fit(
 ):
     """Fit a model and write it to a file.
 
+    Of a CSV file the last column is the target, unless --target names another.
+
     The file appears when it is complete; after Ctrl-C there is none, and an old one stays. With
     --scale the ranges of the features are written beside it, to MODEL.range. There predict,
     inspect, plot and convert find them; svm-predict does not look, like LIBSVM's.

@@ -88,8 +88,8 @@ def _name_features(opened):
 
 
 def _no_names(n_features):
-    """Marks need names: numbers, which a table cannot have in its header."""
-    return [str(k + 1) for k in range(n_features)]
+    """Marks need names: empty ones, which a table cannot have in its header."""
+    return [""] * n_features
 
 
 def open_model(path):

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import warnings
 from itertools import chain, islice
 
 import numpy as np
@@ -12,9 +13,12 @@ from maxmargin.files.sparse_text import NUMBER, fault, whole_if_possible
 DELIMITERS = ("\t", ";", ",")
 BLOCK_ROWS = 10_000
 CELL = re.compile(NUMBER.decode(), re.ASCII)
+WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 BETWEEN = "\x1f"  # a separator that does not occur in data
 CELLS = re.compile(f"{CELL.pattern}(?:{BETWEEN}{CELL.pattern})*+", re.ASCII)
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-"}
+INDEX_HINT = " (written with pandas' index? index=False leaves it out)"
+TARGET_HINT = "; the target is the last column unless --target (target=) names another"
 
 
 def read_csv(path, lines, target, header, delimiter):
@@ -26,8 +30,9 @@ def read_csv(path, lines, target, header, delimiter):
     number, cells = first
     if len(cells) < 2:
         raise fault(path, number, 1, "expected at least a feature and a target, got one column")
-    names = None
-    if _is_header(cells, target, header):
+    below = list(islice(rows, 1))
+    names, rows = None, chain(below, rows)
+    if _is_header(path, cells, below, target, header):
         names = _checked_names(path, number, cells)
     else:
         rows = chain([first], rows)
@@ -79,22 +84,58 @@ def _sniffed(lines):
     return max(DELIMITERS, key=lambda mark: sum(counts[mark]))
 
 
-def _is_header(cells, target, header):
-    """A header has no number among the features; data without any could not be read either."""
+def _is_header(path, cells, below, target, header):
+    """A header has no number among the features, as data without any could not be read either; or
+    it counts the columns, as pandas does where they have no names."""
     if header != "auto":
         return bool(header)
     if isinstance(target, str):
         return True
-    features = list(cells)
-    if -len(cells) <= target < len(cells):
-        features.pop(target)
-    return not any(CELL.fullmatch(cell) for cell in features)
+    position = _position_of(path, target, None, len(cells))
+    features = cells[:position] + cells[position + 1 :]
+    if not any(CELL.fullmatch(cell) for cell in features):
+        return True
+    if not below or not _counts_columns(cells, below[0][1], position):
+        return False
+    _say_if_doubtful(path, cells, below[0][1])
+    return True
+
+
+def _counts_columns(cells, below, position):
+    """Whether a line is 0,1,2,...; only the target may have a name, if that cannot be a class."""
+    if len(below) != len(cells):
+        return False  # refused in any case
+    if cells[:2] == ["", "0"]:
+        return True  # after an index, which a header cannot have: the complaint must be about that
+    is_count = [cell == str(k) for k, cell in enumerate(cells)]
+    if all(is_count):
+        return True
+    del is_count[position]
+    is_name = _kind(cells[position]) == "word"
+    is_no_class = len(is_count) > 2 or _kind(below[position]) != "word"
+    return is_name and is_no_class and all(is_count)
+
+
+def _say_if_doubtful(path, cells, below):
+    """The row 0,1 may well be data, and so may longer ones above others of whole numbers."""
+    if cells == ["0", "1"] or list(map(_kind, cells)) == list(map(_kind, below)):
+        warnings.warn(
+            f"{path}: the first line, {','.join(cells)[:40]}, is taken for names of columns; "
+            "if it is data, write a line of names above it.",
+            stacklevel=2,
+        )
+
+
+def _kind(cell):
+    if not CELL.fullmatch(cell):
+        return "word"
+    return "whole" if WHOLE.fullmatch(cell) else "real"
 
 
 def _checked_names(path, number, cells):
     for column, name in enumerate(cells, start=1):
         if not name:
-            raise fault(path, number, column, "a column has no name")
+            raise fault(path, number, column, "a column has no name" + INDEX_HINT * (column == 1))
         if name in cells[: column - 1]:
             raise fault(path, number, column, f"the column name {name!r} is there twice")
     return cells
@@ -140,8 +181,14 @@ def _numbers(path, block, n_cells, position, names):
             if not CELL.fullmatch(cell) or not np.isfinite(float(cell)):
                 column = place + 1 + (place >= position)
                 named = "" if names is None else f" in {names[column - 1]!r}"
-                raise fault(path, number, column, _complaint(cell) + named)
+                is_target_last = position == n_cells  # which is how it is unless one says more
+                hint = TARGET_HINT if column == 1 and is_target_last and _is_word(cell) else ""
+                raise fault(path, number, column, _complaint(cell) + named + hint)
     raise ValueError("has a cell that cannot be read.")
+
+
+def _is_word(cell):
+    return cell[:1].isalpha() and cell.lower() not in MISSING
 
 
 def _complaint(cell):

@@ -59,7 +59,9 @@ def read_data(
         CSV: the column to predict, by name or position; the last one by default. Whole numbers
         become integers, and what is not all numbers stays text.
     header : {"auto", True, False}, default="auto"
-        CSV: whether the first line has names. "auto" says yes when no feature there is a number.
+        CSV: whether the first line has names. "auto" says yes when no feature there is a number,
+        and when it counts the columns above other rows: 0,1,2,..., as pandas names them. A warning
+        says so where it may be data.
     delimiter : {"auto", ",", ";", tab}, default="auto"
     n_features : int, optional
         svmlight: the number of columns, such as that of the training data. Without it, as many as
