@@ -264,6 +264,8 @@ def test_pandas_names_columns_by_their_number(tmp_path, recwarn):
     frame[4] = rng.choice(["x", "y"], 60)
     found = read(tmp_path, frame.rename(columns={4: "kind"}).to_csv(index=False))
     assert set(found.y) == {"x", "y"}
+    wide = pandas.DataFrame(rng.integers(0, 3, (5, 12)))
+    assert len(read(tmp_path, wide.to_csv(index=False)).y) == 5
     assert not recwarn.list
 
 

@@ -117,10 +117,12 @@ def _counts_columns(cells, below, position):
 
 
 def _say_if_doubtful(path, cells, below):
-    """The row 0,1 may well be data, and so may longer ones above others of whole numbers."""
-    if cells == ["0", "1"] or list(map(_kind, cells)) == list(map(_kind, below)):
+    """The row 0,1 may well be data, and so may longer ones above others of whole numbers, though
+    not very long ones."""
+    is_alike = list(map(_kind, cells)) == list(map(_kind, below))
+    if cells == ["0", "1"] or (is_alike and len(cells) < 10):
         warnings.warn(
-            f"{path}: the first line, {','.join(cells)[:40]}, is taken for names of columns; "
+            f"{path}: the first line, {','.join(cells)}, is taken for names of columns; "
             "if it is data, write a line of names above it.",
             stacklevel=2,
         )
