@@ -144,8 +144,9 @@ def test_numbers_as_names_tell_the_target_from_a_feature(maxmargin, counted, opt
 
 
 def test_fit_says_which_column_is_the_target(maxmargin, counted):
-    help_text = " ".join(maxmargin("fit", "--help")[1].split())
+    help_text = " ".join(re.findall(r"[^\s│]+", maxmargin("fit", "--help")[1]))
     assert "the last column is the target, unless --target names another" in help_text
+    assert "(default: the last)" in help_text  # in square brackets it would not be shown
     code, _, err = maxmargin("fit", "first.csv", "--model", "m.mm")
     assert code == 1
     assert "the target is the last column unless --target" in err

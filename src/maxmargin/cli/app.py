@@ -29,7 +29,7 @@ DataFile = Annotated[str, typer.Argument(help="svmlight or CSV, plain or compres
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, ours or LIBSVM's.")]
 Target = Annotated[
     str | None,
-    typer.Option(help="CSV: the column to predict, by name or position from 0 [default: the last]"),
+    typer.Option(help="CSV: the column to predict, by name or position from 0 (default: the last)"),
 ]
 AsJSON = Annotated[bool, typer.Option("--json", help="Write one JSON object.")]
 
@@ -181,7 +181,7 @@ def demo(
 @app.command()
 def experiment(
     name: Annotated[ExperimentName, typer.Argument(help="Which of the texts' experiments.")],
-    output: Annotated[str | None, typer.Option(help="A folder [default: the name]")] = None,
+    output: Annotated[str | None, typer.Option(help="A folder (default: the name)")] = None,
     data: Annotated[str | None, typer.Option(help="reviews: the file of reviews, .csv.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller, for a first look.")] = False,
     json: AsJSON = False,
