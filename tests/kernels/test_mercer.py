@@ -37,6 +37,25 @@ def test_reports_the_asymmetry_of_a_function(X):
     assert report.asymmetry == pytest.approx(np.ptp(X[:, 0]))
 
 
+def test_takes_a_plain_function(X):
+    assert mercer(lambda A, B: A @ B.T, X) == mercer(Custom(lambda A, B: A @ B.T), X)
+    assert not mercer(lambda A, B: -(A @ B.T), X).satisfied
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shown"), [("rbf", "'rbf'"), (None, "None"), (3, "3"), (RBF, "RBF")]
+)
+def test_what_is_no_kernel_is_named(X, kernel, shown):
+    message = rf"^mercer: kernel must be a Kernel, as RBF\(gamma=1.0\), or a .* got {shown}\.$"
+    with pytest.raises(TypeError, match=message):
+        mercer(kernel, X)
+
+
+def test_the_verdict_is_printed(X):
+    assert repr(mercer(RBF(), X)).startswith("MercerReport(satisfied=True, smallest_eigenvalue=")
+    assert "satisfied=False" in repr(mercer(Sigmoid(gamma=1.0, coef0=-1.0), X))
+
+
 def test_is_violated_by_asymmetry_alone():
     report = mercer(Precomputed(), [[2.0, 0.5], [0.0, 2.0]])
     assert report.smallest_eigenvalue == pytest.approx(1.75)

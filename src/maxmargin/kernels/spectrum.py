@@ -6,6 +6,8 @@ import numpy as np
 from scipy import linalg
 
 from maxmargin.errors import OVERFLOW, KernelError
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.custom import Custom
 
 # Eigenvalues of a float64 matrix are known to a few times 1e-16 of the largest; a kernel whose
 # smallest one lies within this share of it is positive semidefinite as far as rounding can tell.
@@ -35,16 +37,32 @@ class MercerReport:
         symmetric = self.asymmetry <= ROUNDING * scale
         return bool(symmetric and self.smallest_eigenvalue >= -ROUNDING * scale)
 
+    def __repr__(self):
+        return (
+            f"MercerReport(satisfied={self.satisfied}, "
+            f"smallest_eigenvalue={self.smallest_eigenvalue:.6g}, "
+            f"largest_eigenvalue={self.largest_eigenvalue:.6g}, asymmetry={self.asymmetry:.6g})"
+        )
+
 
 def mercer(kernel, X):
     """Report the smallest eigenvalue of the Gram matrix of `kernel` on the rows of X.
+
+    Parameters
+    ----------
+    kernel : Kernel or function
+        A function takes two sets of rows and returns the matrix between them, as in `Custom`.
+    X : array, sparse matrix, or whatever rows the kernel takes
 
     Examples
     --------
     >>> from maxmargin.kernels import RBF, mercer
     >>> mercer(RBF(), [[0.0], [1.0], [2.0]]).satisfied
     True
+    >>> mercer(lambda X, Z: X @ Z.T - 1.0, [[0.0], [1.0], [2.0]]).satisfied
+    False
     """
+    kernel = _kernel_of(kernel)
     K = kernel(X)
     if not np.all(np.isfinite(K)):
         raise KernelError(OVERFLOW.format(kernel))
@@ -53,4 +71,16 @@ def mercer(kernel, X):
         smallest_eigenvalue=float(eigenvalues[0]),
         largest_eigenvalue=float(eigenvalues[-1]),
         asymmetry=float(np.max(np.abs(K - K.T))),
+    )
+
+
+def _kernel_of(given):
+    if isinstance(given, Kernel):
+        return given
+    if callable(given) and not isinstance(given, type):  # a class is an instance forgotten
+        return Custom(given)
+    shown = given.__name__ if isinstance(given, type) else repr(given)
+    raise TypeError(
+        "mercer: kernel must be a Kernel, as RBF(gamma=1.0), or a function of two sets of rows, "
+        f"got {shown}."
     )
