@@ -10,14 +10,24 @@ import pytest
 from matplotlib import pyplot
 from scipy import sparse
 from sklearn.datasets import load_iris, make_moons
+from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import SVC, GradientDescentClassifier, LinearSVC, NuSVC, Perceptron
+from maxmargin import (
+    SVC,
+    SVR,
+    GradientDescentClassifier,
+    LinearSVC,
+    NuSVC,
+    OneClassSVM,
+    Perceptron,
+)
 from maxmargin.datasets import make_outlier
 from maxmargin.displays import BoundaryDisplay
+from maxmargin.displays.drawing import colour_of, marker_of
 
 matplotlib.use("Agg")
 
@@ -182,7 +192,68 @@ def test_linear_classifiers_of_several_classes_have_regions():
     assert len(legend_of(display)) == 3
 
 
+# One class.
+
+
+def test_a_one_class_svm_has_a_region_with_its_support_vectors_on_the_boundary_or_outside():
+    model = OneClassSVM(nu=0.1, gamma=2.0).fit(X)
+    display = BoundaryDisplay.from_estimator(model, X)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    np.testing.assert_array_equal(display.response.ravel(), model.decision_function(grid))
+    np.testing.assert_array_equal(display.y, model.predict(X))
+    np.testing.assert_array_equal(np.flatnonzero(display.support), np.sort(model.support_))
+    np.testing.assert_array_equal(display.bounded, display.y == -1)
+    assert 0 < display.bounded.sum() < display.support.sum()
+    assert legend_of(display) == [
+        "inside",
+        "outside",
+        "support vector, on the boundary",
+        "support vector, outside",
+        "boundary, f = 0",
+    ]
+
+
+def test_labels_beside_a_one_class_svm_are_ignored_as_in_its_fit():
+    model = make_pipeline(StandardScaler(), OneClassSVM(nu=0.1)).fit(X)
+    display = BoundaryDisplay.from_estimator(model, X, y, plot=False)
+    np.testing.assert_array_equal(display.y, model.predict(X))
+    assert display.support.sum() == len(model[-1].support_)
+
+
+def test_other_outlier_detectors_have_a_region_without_support_vectors():
+    model = IsolationForest(n_estimators=5, random_state=0).fit(X)
+    display = BoundaryDisplay.from_estimator(model, X, grid_resolution=20)
+    assert not display.support.any()
+    assert legend_of(display) == ["inside", "outside", "boundary, f = 0"]
+
+
+def test_a_picture_without_an_inside_is_drawn_without_a_warning():
+    model = OneClassSVM(nu=0.1, gamma=2.0).fit(X)
+    display = BoundaryDisplay.from_estimator(model, X + 100.0)
+    assert np.all(display.response < 0)
+    display.figure_.canvas.draw()
+
+
+def test_slack_is_not_for_one_class():
+    model = OneClassSVM(nu=0.1).fit(X)
+    with pytest.raises(ValueError, match=r"; OneClassSVM has no margin\.$"):
+        BoundaryDisplay.from_estimator(model, X, slack=True)
+
+
 # The picture.
+
+
+def test_many_classes_look_different():
+    looks = [(colour_of(k), marker_of(k)) for k in range(55)]
+    assert len({colour for colour, _ in looks[:11]}) == 11
+    assert len(set(looks)) == 55
+
+
+def test_the_legend_can_be_left_out(model):
+    axes = pyplot.subplots(1, 2, layout="constrained")[1]
+    display = BoundaryDisplay.from_estimator(model, X, y, ax=axes[0], legend=False)
+    assert axes[0].get_legend() is None
+    assert display.plot(ax=axes[1]).ax_.get_legend() is not None
 
 
 def test_it_draws_on_the_given_axes(model):
@@ -272,6 +343,19 @@ def test_labels_are_those_of_the_fit(model):
     message = r"^BoundaryDisplay: y holds the label 2, which was not in the fit\.$"
     with pytest.raises(ValueError, match=message):
         BoundaryDisplay.from_estimator(model, X, y + 1)
+
+
+def test_a_classifier_needs_labels(model):
+    message = r"^BoundaryDisplay: y is None, and the points of a classifier need their labels\.$"
+    with pytest.raises(TypeError, match=message):
+        BoundaryDisplay.from_estimator(model, X)
+
+
+def test_a_regressor_has_no_boundary():
+    message = r"^BoundaryDisplay: estimator must be a classifier or a OneClassSVM, got SVR, which"
+    for regressor in (SVR(), make_pipeline(StandardScaler(), SVR())):
+        with pytest.raises(TypeError, match=message):
+            BoundaryDisplay.from_estimator(regressor.fit(X, y), X, y)
 
 
 def test_the_estimator_is_fitted():

@@ -13,7 +13,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.text import Text
 
-from maxmargin import SVC, GradientDescentClassifier, Ridge, displays
+from maxmargin import SVC, GradientDescentClassifier, OneClassSVM, Ridge, displays
 from maxmargin.datasets import make_moons
 from maxmargin.inspection import bias_variance_curve
 
@@ -32,6 +32,11 @@ def boundary(**options):
     return displays.BoundaryDisplay.from_estimator(
         SVC(gamma=1.0).fit(X, y), X, y, slack=True, **options
     )
+
+
+def boundary_of_one_class(**options):
+    model = OneClassSVM(nu=0.2, gamma=1.0).fit(X)
+    return displays.BoundaryDisplay.from_estimator(model, X, **options)
 
 
 def convergence(**options):
@@ -64,7 +69,16 @@ def bias_variance(**options):
     return displays.BiasVarianceDisplay.from_curve(curve, ALPHAS, param_name="alpha", **options)
 
 
-MAKERS = [boundary, convergence, convergence_of_descent, gram, path, path_of_c, bias_variance]
+MAKERS = [
+    boundary,
+    boundary_of_one_class,
+    convergence,
+    convergence_of_descent,
+    gram,
+    path,
+    path_of_c,
+    bias_variance,
+]
 every_display = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 
 

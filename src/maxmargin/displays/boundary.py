@@ -1,4 +1,4 @@
-"""The decision boundary of a classifier of two features, and the points that hold it in place.
+"""The boundary of a classifier or one-class SVM of two features, and the points that hold it.
 
 Invariant: everything drawn is kept as an attribute, so that the picture can be drawn again, or
 differently, without the estimator.
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
+from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
@@ -25,36 +26,44 @@ from maxmargin.displays.drawing import (
 from maxmargin.displays.models import last_step, rows_at_last_step
 from maxmargin.displays.surface import (
     checked_plane,
+    checked_points,
     grid_around,
     grid_rows,
     nearest_on_level,
 )
+from maxmargin.estimators.one_class import OneClassSVM
 from maxmargin.estimators.perceptron import Perceptron
 
 POINT_AREA = 20.0
 RING_AREAS = (36.0, 84.0)  # of a support vector with alpha near 0, and with the largest alpha
+FAINT = 0.25  # of the deepest tint
+INSIDE, OUTSIDE = 1, -1  # what an outlier detector predicts
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoundaryDisplay:
-    """The decision surface of a classifier over two features, with its support vectors.
+    """The decision surface of a classifier or one-class SVM over two features.
 
     For two classes the boundary f = 0, the margins f = +-1 and the values of f in between; for
     more, the region of each class. Support vectors are ringed, larger for a larger alpha, and
     those at the bound alpha = C have a square instead of a circle. On request, a line leads from
     every point with slack xi = max(0, 1 - y f) > 0 to the margin that it fails to keep.
 
+    For a one-class SVM the region f >= 0, the points in it and those outside. Free support vectors
+    lie on its boundary; every point outside is a support vector, and has a square.
+
     Parameters
     ----------
     xx0, xx1 : arrays of shape (grid_resolution, grid_resolution)
         The grid: first and second feature.
     response : array of the same shape
-        Decision values for two classes, positions in `classes` for more.
+        Decision values for two classes or one, positions in `classes` for more.
     X : array of shape (n, 2)
     y : array of shape (n,)
     classes : array of shape (n_classes,)
+        For a one-class SVM 1, inside, and -1, outside.
     support, bounded : boolean arrays of shape (n,)
-        Which points have alpha > 0, and which of them alpha = C.
+        Which points have alpha > 0, and which of them the largest that is allowed.
     alpha : array of shape (n,)
         |dual coefficient|; the largest over the pairs of classes if there are several.
     feature_names : pair of str
@@ -66,6 +75,8 @@ class BoundaryDisplay:
         The nearest place on the margin of its class, NaN for a point without slack or when the
         grid does not reach that margin. For a linear machine the way there is xi / |w| long; for
         others it is the shortest in the plane, not in feature space.
+    one_class : bool
+        Whether there is one region and what lies outside, and no classes.
 
     Attributes
     ----------
@@ -99,21 +110,34 @@ class BoundaryDisplay:
     margins: bool = True
     slack: np.ndarray | None = None
     feet: np.ndarray | None = None
+    one_class: bool = False
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, slack=False, grid_resolution=200, eps=None, ax=None, plot=True
+        cls,
+        estimator,
+        X,
+        y=None,
+        *,
+        slack=False,
+        grid_resolution=200,
+        eps=None,
+        ax=None,
+        legend=True,
+        plot=True,
     ):
-        """Evaluate a fitted classifier on a grid around X, and draw it.
+        """Evaluate a fitted model on a grid around X, and draw it.
 
         Parameters
         ----------
-        estimator : classifier, or Pipeline that ends in one
+        estimator : classifier, OneClassSVM, or Pipeline that ends in one
             With a `decision_function`. Support vectors are marked if it keeps `roles_` (as
-            `maxmargin.SVC` does) and X is what it was fitted on. Margins are drawn for machines
-            that have one: those with multipliers (`dual_coef_`) or a hinge loss.
+            `maxmargin.SVC` does) or is a `maxmargin.OneClassSVM`, and X is what it was fitted on.
+            Margins are drawn for machines that have one: those with multipliers (`dual_coef_`) or
+            a hinge loss.
         X : array, sparse matrix or data frame of shape (n, 2)
         y : array of shape (n,)
+            Ignored for a one-class SVM, whose points are named by the side they lie on.
         slack : bool, default=False
             Draw the slacks; for two classes and a machine with a margin.
         grid_resolution : int, default=200
@@ -123,29 +147,34 @@ class BoundaryDisplay:
             each feature if not given.
         ax : matplotlib Axes, optional
             Where to draw; a new figure if not given.
+        legend : bool, default=True
+            It stands beside the axes, which takes room from narrow ones; False leaves it out.
         plot : bool, default=True
             False keeps the data without drawing, and without matplotlib.
         """
         check_is_fitted(estimator)
-        points, labels = checked_plane(X, y, estimator.classes_, cls.__name__)
+        one_class = is_outlier_detector(estimator)
+        points, labels, classes = _labelled(estimator, X, y, one_class)
         xx0, xx1 = grid_around(points, grid_resolution, eps)
-        alpha, bounded = _multipliers(estimator, X)
+        alpha = _multipliers(estimator, X)
+        has_margin = not one_class and len(classes) == 2 and _has_margin(last_step(estimator))
         display = cls(
             xx0=xx0,
             xx1=xx1,
-            response=_response(estimator, X, xx0, xx1),
+            response=_response(estimator, X, classes, xx0, xx1),
             X=points,
             y=labels,
-            classes=estimator.classes_,
+            classes=classes,
             support=alpha > 0,
-            bounded=bounded,
+            bounded=_at_bound(estimator, alpha, labels, one_class),
             alpha=alpha,
             feature_names=_feature_names(X),
-            margins=len(estimator.classes_) == 2 and _has_margin(last_step(estimator)),
+            margins=has_margin,
+            one_class=one_class,
         )
         if slack:
             display._measure_slack(estimator, X)
-        return display.plot(ax=ax) if plot else display
+        return display.plot(ax=ax, legend=legend) if plot else display
 
     def _measure_slack(self, estimator, X):
         if not self.margins:
@@ -163,11 +192,10 @@ class BoundaryDisplay:
                 self.X[own], self.xx0, self.xx1, self.response, level=sign
             )
 
-    def plot(self, ax=None):
+    def plot(self, ax=None, *, legend=True):
         """Draw on the given axes, or on a new figure."""
         ax = axes_for(ax, "BoundaryDisplay", figsize=(8.0, 4.8))
-        draw_surface = _draw_values if len(self.classes) == 2 else _draw_regions
-        lines = draw_surface(ax, self) + _draw_slack(ax, self)
+        lines = _draw_surface(ax, self) + _draw_slack(ax, self)
         handles = _draw_points(ax, self) + _draw_support(ax, self) + lines
         ax.set(
             xlim=(self.xx0.min(), self.xx0.max()),
@@ -175,7 +203,8 @@ class BoundaryDisplay:
             xlabel=self.feature_names[0],
             ylabel=self.feature_names[1],
         )
-        legend_beside(ax, handles)
+        if legend:
+            legend_beside(ax, handles)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -183,11 +212,25 @@ class BoundaryDisplay:
 # Computing.
 
 
-def _response(estimator, X, xx0, xx1):
+def _labelled(estimator, X, y, one_class):
+    """The points, the label of each, and all labels in the order of their colours."""
+    owner = BoundaryDisplay.__name__
+    if one_class:
+        points = checked_points(X, owner)
+        return points, estimator.predict(X), np.array([INSIDE, OUTSIDE])
+    if not hasattr(estimator, "classes_"):
+        raise TypeError(
+            f"{owner}: estimator must be a classifier or a OneClassSVM, got "
+            f"{type(last_step(estimator)).__name__}, which has no boundary."
+        )
+    return *checked_plane(X, y, estimator.classes_, owner), estimator.classes_
+
+
+def _response(estimator, X, classes, xx0, xx1):
     grid = grid_rows(xx0, xx1, X)
-    if len(estimator.classes_) == 2:
+    if len(classes) == 2:
         return estimator.decision_function(grid).reshape(xx0.shape)
-    return np.searchsorted(estimator.classes_, estimator.predict(grid)).reshape(xx0.shape)
+    return np.searchsorted(classes, estimator.predict(grid)).reshape(xx0.shape)
 
 
 def _has_margin(machine):
@@ -199,18 +242,26 @@ def _has_margin(machine):
 
 
 def _multipliers(estimator, X):
-    """|alpha| of every row of X and whether it is at its bound; zeros if X was not fitted on."""
+    """|alpha| of every row of X; zeros if X was not fitted on."""
     machine, X = last_step(estimator), rows_at_last_step(estimator, X)
-    n = arrays.n_rows(X)
-    alpha, bounded = np.zeros(n), np.zeros(n, dtype=bool)
+    alpha = np.zeros(arrays.n_rows(X))
     if _was_fitted_on(machine, X):
         alpha[machine.support_] = np.abs(arrays.dense(machine.dual_coef_)).max(axis=0)
-        bounded = np.isin(machine.roles_, ("inside", "misclassified"))
-    return alpha, bounded
+    return alpha
+
+
+def _at_bound(estimator, alpha, labels, one_class):
+    """Which support vectors have the largest alpha allowed: those beyond margin or boundary."""
+    if not np.any(alpha):
+        return np.zeros(len(alpha), dtype=bool)
+    if one_class:
+        return (alpha > 0) & (labels == OUTSIDE)
+    return np.isin(last_step(estimator).roles_, ("inside", "misclassified"))
 
 
 def _was_fitted_on(machine, X):
-    if not hasattr(machine, "roles_") or len(machine.roles_) != arrays.n_rows(X):
+    is_ours = hasattr(machine, "roles_") or isinstance(machine, OneClassSVM)
+    if not is_ours or machine.shape_fit_[0] != arrays.n_rows(X):
         return False
     machine._check_unaltered()
     rows = np.asarray(arrays.dense(X), dtype=np.float64)[machine.support_]
@@ -223,6 +274,22 @@ def _feature_names(X):
 
 
 # Drawing. Each function returns what the legend shall name.
+
+
+def _draw_surface(ax, display):
+    if display.one_class:
+        return _draw_inside(ax, display)
+    return _draw_values(ax, display) if len(display.classes) == 2 else _draw_regions(ax, display)
+
+
+def _draw_inside(ax, display):
+    """One class: the region, deeper in colour where f is larger, and its boundary."""
+    values = display.response
+    limit = values.max() if values.max() > 0 else max(np.abs(values).max(), np.finfo(float).tiny)
+    # Outside f falls further than it rises inside; a faint tint there lets outliers stand out.
+    shown = np.maximum(values, -FAINT * limit)
+    fill_values(ax, display.xx0, display.xx1, -shown, limit)
+    return [_draw_level(ax, display, (0.0,), "-", 2.0, "boundary, f = 0")]
 
 
 def _draw_values(ax, display):
@@ -289,6 +356,7 @@ def _outline(ax, display, region):
 
 
 def _draw_points(ax, display):
+    words = ("inside", "outside") if display.one_class else [f"class {k}" for k in display.classes]
     return [
         ax.scatter(
             *display.X[display.y == label].T,
@@ -298,7 +366,7 @@ def _draw_points(ax, display):
             edgecolor="white",
             linewidth=0.4,
             zorder=3,
-            label=f"class {label}",
+            label=words[k],
         )
         for k, label in enumerate(display.classes)
     ]
@@ -308,10 +376,11 @@ def _draw_support(ax, display):
     """A ring for every support vector, its area growing with alpha."""
     smallest, largest = RING_AREAS
     share = display.alpha / max(display.alpha.max(initial=0.0), np.finfo(float).tiny)
+    free, bounded = ("on the boundary", "outside") if display.one_class else ("0 < α < C", "α = C")
     rings = []
     for chosen, marker, label in (
-        (display.support & ~display.bounded, "o", "support vector, 0 < α < C"),
-        (display.support & display.bounded, "s", "support vector, α = C"),
+        (display.support & ~display.bounded, "o", f"support vector, {free}"),
+        (display.support & display.bounded, "s", f"support vector, {bounded}"),
     ):
         if chosen.any():
             area = smallest + (largest - smallest) * share[chosen]

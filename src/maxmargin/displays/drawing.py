@@ -5,8 +5,12 @@ Invariant: nothing here loads matplotlib before a picture is asked for.
 
 import numpy as np
 
-# Okabe and Ito's palette, without the yellow that is hard to see on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
+# Okabe and Ito's palette, without the yellow that is hard to see on white; then darker ones, told
+# apart by their lightness. Eleven, so that neither markers nor dashes repeat when colours do.
+COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999",
+    "#332288", "#882255", "#999933", "#222222",
+)  # fmt: skip
 # Classes differ in shape as well, for print without colour and for more classes than colours.
 MARKERS = ("o", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
@@ -25,7 +29,7 @@ def marker_of(position):
 
 
 def line_of(position):
-    """Colour and dashes together tell 28 lines apart, the dashes alone four."""
+    """Colour and dashes together tell 44 lines apart, the dashes alone four."""
     return {"color": colour_of(position), "linestyle": DASHES[position % len(DASHES)]}
 
 

@@ -13,11 +13,19 @@ from maxmargin import arrays
 SURROUNDINGS = 0.08  # of the range of a feature, shown on either side of the points
 
 
-def checked_plane(X, y, classes, owner):
-    """The points as an array of two columns, and their labels."""
+def checked_points(X, owner):
+    """The points as an array of two columns."""
     points = arrays.dense(check_array(X, accept_sparse="csr", dtype=np.float64))
     if points.shape[1] != 2:
         raise ValueError(f"{owner}: X must have 2 features, got {points.shape[1]}.")
+    return points
+
+
+def checked_plane(X, y, classes, owner):
+    """The points as an array of two columns, and their labels."""
+    points = checked_points(X, owner)
+    if y is None:
+        raise TypeError(f"{owner}: y is None, and the points of a classifier need their labels.")
     check_consistent_length(X, y)
     y = column_or_1d(y)
     unknown = y[~np.isin(y, classes)].tolist()
