@@ -161,12 +161,25 @@ def test_seconds_can_take_the_place_of_steps():
     np.testing.assert_array_equal(drawn, display.curves[NAME]["seconds"])
 
 
-def test_what_is_not_positive_is_left_out_of_a_logarithmic_panel():
+def test_what_is_not_positive_lies_on_the_floor_of_a_logarithmic_panel():
     model = traced("smo_random_pair")
     display = ConvergenceDisplay.from_estimator(model, quantities="movement")
     drawn = np.asarray(display.axes_[0].lines[0].get_ydata())
     movement = model.trace_.rounds["movement"]
-    np.testing.assert_array_equal(np.isnan(drawn), movement <= 0)
+    assert np.any(movement <= 0)
+    np.testing.assert_array_equal(drawn, np.maximum(movement, movement[movement > 0].min()))
+    assert display.axes_[0].get_ylim()[0] < drawn.min()
+
+
+@pytest.mark.parametrize("solver", ["smo", "smo_platt"])
+def test_a_problem_solved_exactly_has_its_line_too(solver):
+    model = SVC(solver=solver, trace=True).fit(*load_iris(return_X_y=True))
+    display = ConvergenceDisplay.from_estimator(model)
+    assert min(curve["gap"].min() for curve in display.curves.values()) <= 0
+    for ax in display.axes_:
+        low = ax.get_ylim()[0]
+        for line in ax.lines:
+            assert np.all((np.asarray(line.get_ydata()) > low) & np.isfinite(line.get_ydata()))
 
 
 def test_the_display_keeps_a_copy():

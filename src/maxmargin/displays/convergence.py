@@ -1,6 +1,7 @@
 """How a fit went: its objective, its gap and its violation, step by step.
 
-Invariant: every curve is a column of the trace as it was recorded; nothing is smoothed.
+Invariant: every curve is a column of the trace as it was recorded; nothing is smoothed. Only what
+is zero up to rounding is lifted to the floor of a logarithmic panel, so that its line is seen.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ WORDS = {
 COUNTERS = {"problem", "i", "j", "round", "n_iter", "epoch", "seconds"}
 FEW_STEPS = 60
 MOST_NAMES = 10  # lines that a legend names
-DEEPEST = 1e-10  # of the largest value; what falls below is rounding and leaves the panel
+DEEPEST = 1e-10  # of the largest value; what falls below is rounding and lies on the floor
 SHRINKING = {"gap", "violation", "movement", "eta"}  # towards zero, by orders of magnitude
 
 
@@ -45,7 +46,7 @@ class ConvergenceDisplay:
 
     The dual objective rises, the gap to the primal objective closes, and the fit ends when the
     largest violation of the optimality conditions is below tol. With several classes every binary
-    problem has a line of its own.
+    problem has a line of its own; on the floor of its panel lies what is zero up to rounding.
 
     Parameters
     ----------
@@ -184,11 +185,11 @@ class ConvergenceDisplay:
     def _draw(self, ax, quantity, against):
         values = np.concatenate([curve[quantity] for curve in self.curves.values()])
         is_log = spans_decades(values) or bool(quantity in SHRINKING and np.any(values > 0))
-        self._draw_lines(ax, quantity, against, is_log)
+        floor = _floor(values) if is_log else -np.inf
+        self._draw_lines(ax, quantity, against, floor)
         if is_log:
             ax.set_yscale("log")
-            positive = values[values > 0]
-            ax.set_ylim(bottom=max(positive.min() / 2, DEEPEST * positive.max()))
+            ax.set_ylim(bottom=floor / 2)
         else:
             ax.ticklabel_format(axis="y", useOffset=False)
         if quantity == "violation" and self.tol is not None:
@@ -196,12 +197,10 @@ class ConvergenceDisplay:
         ax.set_ylabel(self._words(quantity))
         tidy(ax)
 
-    def _draw_lines(self, ax, quantity, against, is_log):
+    def _draw_lines(self, ax, quantity, against, floor):
         longest = max(len(curve["steps"]) for curve in self.curves.values())
         for position, (name, curve) in enumerate(self.curves.items()):
-            y = curve[quantity]
-            if is_log:  # what is zero, or below it by rounding, has no place there
-                y = np.where(y > 0, y, np.nan)
+            y = np.maximum(curve[quantity], floor)
             # Between two gaps a point would be no line, and few steps are worth a dot each.
             dotted = longest <= FEW_STEPS or np.isnan(y[:-1]).any()
             look = {"linewidth": 1.4, "marker": "." if dotted else None, "markersize": 4}
@@ -218,6 +217,12 @@ class ConvergenceDisplay:
         if quantity == "objective" and self.step_name != "epoch":
             return "dual objective"
         return WORDS.get(quantity, quantity)
+
+
+def _floor(values):
+    """The smallest value of a logarithmic panel that is more than rounding."""
+    positive = values[(values > 0) & np.isfinite(values)]
+    return max(positive.min(), DEEPEST * positive.max())
 
 
 def _pairs_at_random(model):
