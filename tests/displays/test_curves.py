@@ -54,6 +54,16 @@ def test_a_path_shows_its_weights():
         np.testing.assert_array_equal(line.get_ydata(), path.coefs[:, k])
 
 
+def test_weights_have_the_names_of_a_data_frame_if_they_can_be_known():
+    frame = pd.DataFrame(X, columns=["age", "size", "price", "year"])
+    path, errors_on = Lasso().path(frame, y, n_alphas=5), {"training": (frame, y)}
+    named = PathDisplay.from_path(path, errors_on=errors_on)
+    assert legend_of(named.axes_[0]) == list(frame.columns)
+    given = PathDisplay.from_path(path, errors_on=errors_on, feature_names="abcd", plot=False)
+    assert given.feature_names == ["a", "b", "c", "d"]
+    assert PathDisplay.from_path(path, plot=False).feature_names is None
+
+
 @pytest.mark.parametrize("rows", [X, sparse.csr_array(X), pd.DataFrame(X)])
 def test_errors_along_a_path_are_those_of_the_models(rows):
     path = Ridge().path(X, y, ALPHAS)
@@ -164,13 +174,15 @@ def test_a_parameter_of_words():
     assert [text.get_text() for text in display.axes_[-1].get_xticklabels()] == ["linear", "rbf"]
 
 
-def test_the_least_error_is_marked():
-    display = PathDisplay.from_estimator(SVC(gamma=2.0), *MOONS, param_range=PRICES)
-    error = display.errors["training"]
+def test_the_least_error_is_marked_but_not_on_training_rows():
+    display = PathDisplay.from_estimator(
+        SVC(gamma=2.0), *MOONS, param_range=PRICES, errors_on={"test": TEST}
+    )
+    error = display.errors["test"]
     best = int(np.argmin(error))
-    mark = display.axes_[0].lines[1]
+    mark = display.axes_[0].lines[2]
     assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (PRICES[best], error[best])
-    assert legend_of(display.axes_[0]) == ["training", f"least: {error[best]:.4g}"]
+    assert legend_of(display.axes_[0]) == ["training", "test", f"least: {error[best]:.4g}"]
 
 
 def test_a_range_without_values_is_refused():

@@ -23,6 +23,7 @@ from maxmargin.displays.models import last_step
 from maxmargin.estimators.base import BaseSVM
 
 MOST_NAMES = 8  # weights that the legend names; the smaller ones are drawn pale
+TRAINING = "training"  # where the least error marks the closest fit, and not the best model
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +38,8 @@ class PathDisplay:
     coefs : array of shape (m, d), optional
         The weights of a linear model at each value.
     errors : dict from str to array of shape (m,)
-        On each set of data: the mean squared error, or the share of mistakes of a classifier.
+        On each set of data: the mean squared error, or the share of mistakes of a classifier. The
+        least one is marked, but not on the set named "training".
     n_support : array of int of shape (m,), optional
         The number of support vectors.
     dual_gaps : array of shape (m,), optional
@@ -81,8 +83,11 @@ class PathDisplay:
         path : Path
             alphas, coefs, intercepts and dual_gaps, of one target.
         errors_on : dict from str to (X, y), optional
-            Data on which the mean squared error is drawn as well, by the name of its line.
+            Data on which the mean squared error is drawn as well, by the name of its line. Call the
+            rows that the path was made from "training", and no least error is marked on them.
         feature_names : sequence of str, optional
+            A path does not hold them; without them the columns of a data frame in `errors_on` are
+            taken, if there is one, and else w1, w2, ...
         ax : matplotlib Axes or sequence of them, optional
             One subplot, which is divided, or one per panel; a new figure if not given.
         plot : bool, default=True
@@ -96,6 +101,7 @@ class PathDisplay:
             )
         errors = {}
         for name, (X, y) in (errors_on or {}).items():
+            feature_names = _names(X) if feature_names is None else feature_names
             predicted = np.asarray(X @ coefs.T) + path.intercepts
             errors[name] = np.mean((np.asarray(y)[:, None] - predicted) ** 2, axis=0)
         display = cls(
@@ -143,7 +149,7 @@ class PathDisplay:
         values = list(param_range)
         if not values:
             raise ValueError(f"{cls.__name__}: param_range is empty.")
-        sets = {"training": (X, y)} | (errors_on or {})
+        sets = {TRAINING: (X, y)} | (errors_on or {})
         models = _fits(estimator, X, y, param_name, values)
         rows = [_figures(model, sets) for model in models]
         errors, coefs, counts = zip(*rows, strict=True)
@@ -236,8 +242,10 @@ def _draw_coefs(ax, display):
 
 def _draw_errors(ax, display):
     for position, (name, error) in enumerate(display.errors.items()):
-        best = int(np.argmin(error))
         line = ax.plot(display.values, error, label=name, linewidth=1.6, **line_of(position))[0]
+        if name == TRAINING:
+            continue
+        best = int(np.argmin(error))
         ax.plot(
             display.values[best],
             error[best],
