@@ -35,6 +35,12 @@ def _is_ours(frame):
     return frame.f_globals.get("__name__", "").partition(".")[0] == "maxmargin"
 
 
+def class_of(model):
+    """The name of its class for a message; scikit-learn's are called as ours are, so say whose."""
+    name, package = type(model).__name__, type(model).__module__.partition(".")[0]
+    return name if package == "maxmargin" else f"{name} of {package}"
+
+
 class NotSeparableError(ValueError):
     """A hard margin was asked for and no separator exists."""
 

@@ -141,7 +141,7 @@ def test_points_at_the_origin_have_a_spectrum_of_zeros():
 
 
 def test_a_model_without_a_kernel():
-    message = r"^GramDisplay: LinearSVC has no kernel; use GramDisplay\.from_kernel\(Linear\(\), X"
+    message = r"^GramDisplay: LinearSVC has no kernel_; use GramDisplay\.from_kernel\(Linear\(\), X"
     with pytest.raises(TypeError, match=message):
         GramDisplay.from_estimator(LinearSVC().fit(X, y), X, y)
 

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import sklearn.svm
 from limits import SECONDS, refused
 from model_zoo import COMPOSED, IGNORED, data, fitted, fitted_on_gram
 from scipy import sparse
@@ -164,6 +165,10 @@ def test_a_kernel_object_and_labels_that_are_whole_floats(tmp_path):
         (lambda: fitted("SVR", kernel="laplacian"), "no kernel like Laplacian"),
         (lambda: fitted("SVC", labels=(0, 1, 2), multi_class="ovr"), "multi_class='ovr'"),
         (lambda: fitted("LinearSVC"), "LIBSVM has no LinearSVC"),
+        (
+            lambda: sklearn.svm.SVC().fit(*data()),
+            "only an SVC of maxmargin can be written, got SVC of",
+        ),
     ],
 )
 def test_what_libsvm_does_not_have_is_refused_and_nothing_written(make, reason, tmp_path):

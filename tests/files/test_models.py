@@ -1,6 +1,7 @@
 """Models come back from their files as they went in."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from model_zoo import (
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import maxmargin
 from maxmargin import kernels
@@ -196,6 +199,22 @@ def test_kernels_that_hold_functions_are_refused_and_nothing_is_written(kernel, 
     with pytest.raises(FileError, match=rf"model.mm: .*{named}"):
         save(fitted("SVC", kernel=kernel), tmp_path / "model.mm")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_models_of_scikit_learn_are_told_what_works(tmp_path):
+    X, y = data()
+    theirs = sklearn.svm.SVC().fit(X, y)
+    message = "a SVC of sklearn, only estimators of maxmargin; from_sklearn(model) is one."
+    with pytest.raises(FileError, match=re.escape(message)):
+        save(theirs, tmp_path / "m")
+    save(maxmargin.from_sklearn(theirs), tmp_path / "m")
+    assert (load(tmp_path / "m").predict(X) == theirs.predict(X)).all()
+    pipeline = make_pipeline(StandardScaler(), maxmargin.SVC()).fit(X, y)
+    with pytest.raises(FileError, match=r"a Pipeline of sklearn, .* save\(model\[-1\], path\)\.$"):
+        save(pipeline, tmp_path / "m")
+    save(pipeline[-1], tmp_path / "m")
+    with pytest.raises(FileError, match=r"LinearSVC of sklearn, only estimators of maxmargin\.$"):
+        save(sklearn.svm.LinearSVC().fit(X, y), tmp_path / "m")
 
 
 class Own(maxmargin.SVC):

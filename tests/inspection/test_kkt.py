@@ -2,9 +2,20 @@
 
 import numpy as np
 import pytest
+import sklearn.svm
 from sklearn.datasets import load_iris
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Perceptron
+from maxmargin import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+    from_sklearn,
+)
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.inspection import kkt_report
 
@@ -89,3 +100,16 @@ def test_what_is_no_svm_is_refused():
     X, y = two_species()
     with pytest.raises(TypeError, match="kkt_report: model must be an SVM of maxmargin"):
         kkt_report(Perceptron().fit(X, y))
+    with pytest.raises(TypeError, match=r"an SVM of maxmargin, got LinearSVC of sklearn\.$"):
+        kkt_report(sklearn.svm.LinearSVC().fit(X, y))
+
+
+def test_a_model_that_was_fitted_elsewhere_has_nothing_to_report():
+    X, y = two_species()
+    theirs = sklearn.svm.SVC().fit(X, y)
+    with pytest.raises(TypeError, match=r"an SVM of maxmargin, got SVC of sklearn\.$"):
+        kkt_report(theirs)
+    with pytest.raises(
+        ValueError, match=r"^kkt_report: this SVC has no certificate: it was fitted"
+    ):
+        kkt_report(from_sklearn(theirs))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn.svm
 from sklearn.datasets import load_iris
 
 from maxmargin import SVC, LinearRegression, LinearSVC, NuSVC, Perceptron
@@ -80,5 +81,7 @@ def test_repr_and_errors(separable):
     assert "60 points, 0 on the wrong side" in repr(margins(model, X, y))
     with pytest.raises(ValueError, match="margins: y holds the label 5, which was not in the fit"):
         margins(model, X, np.full(60, 5))
-    with pytest.raises(TypeError, match=r"margins: model must be an SVC, .* got LinearRegression"):
+    with pytest.raises(TypeError, match=r"margins: model must be an SVC .* got LinearRegression\."):
         margins(LinearRegression().fit(X, y), X, y)
+    with pytest.raises(TypeError, match=r"an SVC or NuSVC of maxmargin, .* got SVC of sklearn\.$"):
+        margins(sklearn.svm.SVC().fit(X, y), X, y)

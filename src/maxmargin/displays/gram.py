@@ -24,7 +24,7 @@ from maxmargin.displays.drawing import (
     tint,
 )
 from maxmargin.displays.models import kernel_of, last_step, rows_at_last_step
-from maxmargin.errors import OVERFLOW, KernelError
+from maxmargin.errors import OVERFLOW, KernelError, class_of
 from maxmargin.estimators.validation import seed_of
 from maxmargin.kernels import Custom, Kernel
 from maxmargin.kernels.base import as_rows
@@ -104,7 +104,7 @@ class GramDisplay:
         kernel = kernel_of(model)
         if kernel is None:
             raise TypeError(
-                f"{cls.__name__}: {type(model).__name__} has no kernel; use "
+                f"{cls.__name__}: {class_of(model)} has no kernel_; use "
                 f"{cls.__name__}.from_kernel(Linear(), X, y) for the matrix of dot products."
             )
         return cls.from_kernel(

@@ -4,6 +4,7 @@ from itertools import combinations
 
 from sklearn.pipeline import Pipeline
 
+from maxmargin.errors import class_of
 from maxmargin.kernels import Custom, Kernel
 from maxmargin.solvers import TEACHING
 
@@ -24,7 +25,7 @@ def trace_of(estimator, owner):
     model = last_step(estimator)
     if not hasattr(model, "trace_"):
         raise ValueError(
-            f"{owner}: {type(model).__name__} has no trace_. Fit an SVM with trace=True, and with "
+            f"{owner}: {class_of(model)} has no trace_. Fit an SVM with trace=True, and with "
             f"solver={TEACHING[2]!r} or another teaching solver to see every pair; or fit a "
             "gradient descent model."
         )

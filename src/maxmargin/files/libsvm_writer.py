@@ -3,6 +3,7 @@
 import numpy as np
 
 from maxmargin import arrays
+from maxmargin.errors import class_of
 from maxmargin.estimators.exchange import CLASSES, _kernel_parameters
 from maxmargin.files.access import reasons_named, replacing
 from maxmargin.files.libsvm_layout import KERNEL_TYPES, LARGEST_LABEL, SVM_TYPES, reordered
@@ -44,9 +45,7 @@ def save_libsvm(model, path):
 
 def write_libsvm(model, file):
     """What `save_libsvm` writes, into a file that is open."""
-    name = type(model).__name__
-    if CLASSES.get(name) is not type(model):
-        raise ValueError(f"LIBSVM has no {name}, only {', '.join(CLASSES)}.")
+    _check_class(model)
     check_model(model)
     head, coef, rows = _parts(model)
     for key, values in head.items():
@@ -55,6 +54,18 @@ def write_libsvm(model, file):
     for row, column in zip(rows, coef.T, strict=True):
         words = [*map(_word, column), *_pairs(model, row)]
         file.write((" ".join(words) + " \n").encode())
+
+
+def _check_class(model):
+    name = type(model).__name__
+    if CLASSES.get(name) is type(model):
+        return
+    if name not in CLASSES:
+        raise ValueError(f"LIBSVM has no {name}, only {', '.join(CLASSES)}.")
+    raise ValueError(
+        f"only an {name} of maxmargin can be written, got {class_of(model)}; from_sklearn(model) "
+        "makes one of scikit-learn's."
+    )
 
 
 def _parts(model):

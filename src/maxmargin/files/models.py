@@ -5,9 +5,12 @@ as if an enemy had written it.
 """
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import maxmargin
+from maxmargin.errors import class_of
+from maxmargin.estimators.exchange import CLASSES
 from maxmargin.files import archive
 from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named, replacing
 from maxmargin.files.decoding import Decoder
@@ -61,7 +64,10 @@ def write_model(model, file):
     """What `save` writes, into a file that is open."""
     name = type(model).__name__
     if estimator_named(name) is not type(model):
-        raise ValueError(f"a model file cannot hold a {name}, only estimators of maxmargin.")
+        raise ValueError(
+            f"a model file cannot hold a {class_of(model)}, only estimators of maxmargin"
+            f"{_way_out(model)}."
+        )
     encoder, parameters = Encoder(), _parameters(model)
     encoded = _encoded(encoder, parameters)  # first, as its complaints say most
     attributes = _attributes(model)
@@ -125,6 +131,14 @@ def estimator_named(name):
         return None
     cls = getattr(maxmargin, name)
     return cls if isinstance(cls, type) and schema_of(cls) is not None else None
+
+
+def _way_out(model):
+    """What works for a model of scikit-learn's that cannot be saved as it is."""
+    if isinstance(model, Pipeline):
+        return "; of its steps, save those of maxmargin one by one, as in save(model[-1], path)"
+    is_theirs = type(model).__module__.startswith("sklearn.svm") and type(model).__name__ in CLASSES
+    return "; from_sklearn(model) is one" if is_theirs else ""
 
 
 def _parameters(model):

@@ -11,6 +11,10 @@ from typing import NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.errors import class_of
+from maxmargin.estimators.base import BaseSVM
+from maxmargin.estimators.linear_base import LinearModel
+
 # What each condition says of each kind of machine, in the order of the certificate's.
 CLASSIFIER = (
     "w = sum alpha_i y_i phi(x_i), by construction, and sum alpha_i y_i = 0",
@@ -162,12 +166,16 @@ def kkt_report(model):
     '0 <= alpha_i <= C_i'
     """
     check_is_fitted(model)
-    certificate = getattr(model, "certificate_", None)
-    words = _words_for(model)
-    if certificate is None or words is None:
-        name = type(model).__name__
-        raise TypeError(f"kkt_report: model must be an SVM of maxmargin, got {name}.")
-    return _report(type(model).__name__, words, certificate)
+    words = _words_for(model) if isinstance(model, (BaseSVM, LinearModel)) else None
+    if words is None:
+        raise TypeError(f"kkt_report: model must be an SVM of maxmargin, got {class_of(model)}.")
+    name, certificate = type(model).__name__, getattr(model, "certificate_", None)
+    if certificate is None:
+        raise ValueError(
+            f"kkt_report: this {name} has no certificate: it was fitted elsewhere (from_sklearn, "
+            "load_libsvm), and its training data are not known; fit it here."
+        )
+    return _report(name, words, certificate)
 
 
 def _words_for(model):

@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin import arrays
+from maxmargin.errors import class_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,8 @@ def margins(model, X, y):
         return MarginReport(found.functional, found.geometric, float(np.max(model.norms_)))
     if not hasattr(model, "coef_") or not hasattr(model, "classes_"):
         raise TypeError(
-            "margins: model must be an SVC, a NuSVC or a linear classifier with coef_, got "
-            f"{type(model).__name__}."
+            "margins: model must be an SVC or NuSVC of maxmargin, or a linear classifier with "
+            f"coef_, got {class_of(model)}."
         )
     return _of_linear(model, X, column_or_1d(y))
 
