@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import sklearn.svm
 from model_zoo import COMPOSED, IGNORED, data, fitted, fitted_on_gram
 from scipy import sparse
 
@@ -62,7 +63,9 @@ def test_ways_to_decide_among_classes(parameters):
     assert_same(fitted("SVC", **parameters), np.random.default_rng(1).standard_normal((200, 3)))
 
 
-@pytest.mark.parametrize("labels", [(3, 5, 9), (-1.0, 0.0, 1.0), ("a", "bb", "ü")], ids=str)
+@pytest.mark.parametrize(
+    "labels", [(3, 5, 9), (-1.0, 0.0, 1.0), ("a", "bb", "ü"), (False, True, True)], ids=str
+)
 def test_labels(labels):
     assert_same(fitted("SVC", labels=labels), data()[0])
     assert_same(fitted("LinearSVC", labels=labels), data()[0])
@@ -108,6 +111,8 @@ def test_what_cannot_be_written_is_refused():
             to_onnx(fitted("SVC", kernel=kernel))
     with pytest.raises(TypeError, match="cannot write a KernelRidge"):
         to_onnx(fitted("KernelRidge"))
+    with pytest.raises(TypeError, match="cannot write a SVC of sklearn"):
+        to_onnx(sklearn.svm.SVC().fit(*data()))
     with pytest.raises(TypeError, match="Perceptron with a kernel"):
         to_onnx(fitted("Perceptron", kernel="rbf"))
     with pytest.raises(ValueError, match="dtype must be 'float64' or 'float32', got 'int8'"):

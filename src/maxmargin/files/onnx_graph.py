@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
+from maxmargin.errors import class_of
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.linear_base import LinearModel
 from maxmargin.estimators.one_class import BOUNDARY, OneClassSVM
@@ -33,8 +34,9 @@ def to_onnx(model, *, dtype="float64"):
     -------
     graph : onnx.ModelProto
         Its outputs are "label" and "decision" (the values of `decision_function`) for a classifier
-        and `OneClassSVM`, and "prediction" for a regressor. `graph.SerializeToString()` are the
-        bytes of an .onnx file.
+        and `OneClassSVM`, and "prediction" for a regressor. Nothing is written:
+        `graph.SerializeToString()` are the bytes of an .onnx file. Probabilities are left out, also
+        where the model was fitted with `probability=True`.
 
     Examples
     --------
@@ -46,7 +48,7 @@ def to_onnx(model, *, dtype="float64"):
     """
     check_is_fitted(model)
     if not isinstance(model, (BaseSVM, LinearModel)):
-        raise TypeError(f"to_onnx: cannot write a {type(model).__name__}.")
+        raise TypeError(f"to_onnx: cannot write a {class_of(model)}.")
     if isinstance(model, BaseSVM) and model._fitted_rows() == "anything":
         raise TypeError("to_onnx: a kernel that is a function cannot be written.")
     if dtype not in INPUT_TYPES:
