@@ -1,6 +1,7 @@
 """Wrong commands and wrong files: one line, the right exit code, no traceback."""
 
 import builtins
+import re
 import sys
 
 import pytest
@@ -34,7 +35,6 @@ def is_one_line(err):
         ["experiment", "unknown"],
         ["experiment", "simulation", "--data", "x"],
         ["bench", "--rows", "3"],
-        ["svm-train"],
         ["svm-train", "-x", "1", "moons.csv"],
         ["svm-train", "-c"],
         ["svm-train", "-c", "much", "moons.csv"],
@@ -69,6 +69,9 @@ def test_usage_errors_exit_with_2(maxmargin, moons, arguments):
         (["predict", "m.mm", "moons.csv", "--proba"], "fit it with --probability"),
         (["predict", "m.mm", "wide.csv"], "wide.csv: has 3 features, and the model 2."),
         (["svm-train", "gone.svm"], "gone.svm: No such file or directory."),
+        (["svm-train", "zero.svm"], "zero.svm: has the index 0, and indices begin at 1 in LIBSVM"),
+        (["svm-scale", "zero.svm"], "zero.svm: has the index 0, and indices begin at 1 in LIBSVM"),
+        (["svm-predict", "zero.svm", "tiny.model", "o"], "zero.svm: has the index 0, and indices"),
         (["svm-predict", "moons.csv", "m.mm", "out"], "m.mm"),
         (["svm-scale", "-r", "moons.csv", "tiny.svm"], "moons.csv: not a file of ranges"),
     ],
@@ -79,6 +82,8 @@ def test_failures_exit_with_1_and_name_the_file_or_the_parameter(
     (tmp_path / "hole.csv").write_text("a,b,y\n1,2,0\n3,,1\n")
     (tmp_path / "wide.csv").write_text("1,2,3,up\n4,5,6,down\n")
     (tmp_path / "tiny.svm").write_text("1 1:2\n-1 1:3\n")
+    (tmp_path / "zero.svm").write_text("1 0:2 1:1\n-1 1:3\n")
+    assert maxmargin("svm-train", "-q", "tiny.svm", "tiny.model")[0] == 0
     code, out, err = maxmargin(*arguments)
     assert (code, out) == (1, "")
     assert is_one_line(err)
@@ -93,6 +98,19 @@ def test_version_and_help(maxmargin):
     for verb in ("fit", "predict", "inspect", "plot", "convert", "bench", "demo", "experiment"):
         assert verb in out
     assert maxmargin()[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("tool", "flags"),
+    [("svm-train", "stdgrcnpwmehbvq"), ("svm-predict", "bq"), ("svm-scale", "luysr")],
+)
+def test_help_of_libsvms_tools_has_a_line_for_every_flag(maxmargin, tool, flags):
+    code, out, err = maxmargin(tool, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"usage: maxmargin {tool} ")
+    assert re.findall(r"(?m)^  -(\w)", out) == list(flags)
+    assert max(map(len, out.splitlines())) <= 100
+    assert maxmargin(tool) == (2, out, "")
 
 
 def test_without_typer_the_message_says_what_to_install(capsys, monkeypatch):

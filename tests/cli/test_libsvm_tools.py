@@ -203,6 +203,12 @@ def test_test_data_may_have_more_or_fewer_features_than_the_model(maxmargin, lib
     assert maxmargin("svm-predict", "-q", "narrow.svm", "m.model", "out")[0] == 0
 
 
+def test_rows_without_features_are_read(maxmargin, tmp_path):
+    (tmp_path / "bare.svm").write_text("1\n-1\n")
+    code, out, err = maxmargin("svm-scale", "bare.svm")
+    assert (code, out, err) == (0, "1 \n-1 \n", "")
+
+
 # svm-scale
 
 

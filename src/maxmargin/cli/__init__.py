@@ -8,7 +8,14 @@ failed, 2 when the command was wrong, 130 after Ctrl-C.
 import sys
 from importlib import import_module
 
-from maxmargin.cli.messages import INTERRUPTED, exit_code_of, say, warnings_in_one_line
+from maxmargin.cli.messages import (
+    INTERRUPTED,
+    UsageError,
+    exit_code_of,
+    say,
+    warnings_in_one_line,
+    write,
+)
 
 LIBSVM_TOOLS = {
     "svm-train": "maxmargin.cli.svm_train",
@@ -25,9 +32,17 @@ def main(arguments=None):
         return exit_code_of(lambda: _run(arguments))
 
 
+def _run_libsvm_tool(name, *arguments):
+    tool = import_module(LIBSVM_TOOLS[name])
+    if arguments and "--help" not in arguments:
+        return tool.main(arguments)
+    write(tool.HELP)
+    return 0 if arguments else UsageError.exit_code
+
+
 def _run(arguments):
     if arguments and arguments[0] in LIBSVM_TOOLS:
-        return import_module(LIBSVM_TOOLS[arguments[0]]).main(arguments[1:])
+        return _run_libsvm_tool(*arguments)
     try:
         from maxmargin.cli.app import Abort, app
     except ModuleNotFoundError as error:

@@ -4,8 +4,11 @@ No library parses these: -h is shrinking and not help, and what follows -w is a 
 """
 
 import numpy as np
+from scipy import sparse
 
+from maxmargin import files
 from maxmargin.cli.messages import UsageError
+from maxmargin.errors import FileError
 
 
 def parsed(tool, arguments, kinds, flags=(), counts=None, weights=None):
@@ -52,6 +55,15 @@ def files_of(tool, usage, rest, fewest, most):
     if not fewest <= len(rest) <= most:
         raise UsageError(f"{tool}: usage: {usage}")
     return rest
+
+
+def read_rows(path):
+    """Rows and targets of a file whose indices count from 1, as LIBSVM's do."""
+    table, y, *_ = files.read_data(path, format="svmlight", zero_based=True)
+    if np.any(table.indices == 0):
+        raise FileError(f"{path}: has the index 0, and indices begin at 1 in LIBSVM's files.")
+    shape = (len(y), max(0, table.shape[1] - 1))
+    return sparse.csr_matrix((table.data, table.indices - 1, table.indptr), shape=shape), y
 
 
 def evaluation(y, predicted, is_regression, prefix=""):

@@ -5,13 +5,22 @@ from scipy import sparse
 from sklearn.base import is_regressor
 
 from maxmargin import files
-from maxmargin.cli.libsvm_flags import evaluation, files_of, parsed
+from maxmargin.cli.libsvm_flags import evaluation, files_of, parsed, read_rows
 from maxmargin.cli.libsvm_probability import probabilities, read_sigmoids
 from maxmargin.cli.messages import write
 from maxmargin.errors import FileError
 from maxmargin.files.access import replacing
 
 USAGE = "maxmargin svm-predict [options] test_file model_file output_file"
+HELP = f"""usage: {USAGE}
+
+Predict the label or value of every line of test_file, `label index:value ...`, with a model that
+svm-train has written, ours or LIBSVM's; print how many are right, or the mean squared error.
+
+  -b 0|1       write the probability of each label too; needs a model trained with -b 1 [0]
+  -q           print nothing
+  --help       print this
+"""
 
 
 def main(arguments):
@@ -49,7 +58,7 @@ def model_and_rows(model_path, test_path):
             raise FileError(f"{test_path}: has {n_rows} values a row, too few for the model.")
         X = np.ascontiguousarray(table.toarray()[:, 1:])
         return files.load_libsvm(model_path, n_features=n_rows), X, y
-    X, y, *_ = files.read_data(test_path, format="svmlight", zero_based=False)
+    X, y = read_rows(test_path)
     width = max(X.shape[1], model.n_features_in_)
     if model.n_features_in_ < width:
         model = files.load_libsvm(model_path, n_features=width)

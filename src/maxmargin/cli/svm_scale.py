@@ -2,12 +2,23 @@
 
 import numpy as np
 
-from maxmargin import files
-from maxmargin.cli.libsvm_flags import files_of, parsed
+from maxmargin.cli.libsvm_flags import files_of, parsed, read_rows
 from maxmargin.cli.messages import UsageError, say, write
 from maxmargin.cli.scaling import Scaling
 
 USAGE = "maxmargin svm-scale [options] data_filename"
+HELP = f"""usage: {USAGE}
+
+Bring every feature to one range and print the rows. Scale test data by the ranges of the training
+data: save these with -s, and apply them with -r.
+
+  -l LOWER     where the smallest value of a feature goes [-1]
+  -u UPPER     where the largest goes [1]
+  -y LOWER UPPER    scale the targets too, to this range [they stay]
+  -s FILE      save the ranges in this file
+  -r FILE      apply the ranges of this file, and take none from the data
+  --help       print this
+"""
 KINDS = {"l": float, "u": float, "y": float, "s": str, "r": str}
 BLOCK_ENTRIES = 2**22
 
@@ -20,7 +31,7 @@ def main(arguments):
     lower, upper = options.get("l", -1.0), options.get("u", 1.0)
     if not lower < upper:
         raise UsageError(f"svm-scale: -l must be below -u, got {lower:g} and {upper:g}.")
-    X, y, *_ = files.read_data(path, format="svmlight", zero_based=False)
+    X, y = read_rows(path)
     if "r" in options:
         scaling = Scaling.load(options["r"], n_features=X.shape[1])
         X.resize((X.shape[0], len(scaling.smallest)))

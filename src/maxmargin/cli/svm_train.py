@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 import maxmargin
 from maxmargin import arrays, files
-from maxmargin.cli.libsvm_flags import evaluation, files_of, parsed
+from maxmargin.cli.libsvm_flags import evaluation, files_of, parsed, read_rows
 from maxmargin.cli.libsvm_probability import fit_sigmoids, save_with_sigmoids
 from maxmargin.cli.messages import UsageError, write
 from maxmargin.cli.work import fit_with_line
@@ -18,6 +18,30 @@ from maxmargin.errors import FileError
 from maxmargin.files.libsvm_layout import KERNEL_TYPES, SVM_TYPES, groups_of, opponent_row
 
 USAGE = "maxmargin svm-train [options] training_set_file [model_file]"
+HELP = f"""usage: {USAGE}
+
+Fit a support vector machine to lines of `label index:value index:value ...`, with indices from 1.
+The model file is LIBSVM's; without a name it is that of the data and .model, in this folder.
+
+  -s KIND      0 C-SVC, 1 nu-SVC, 2 one class, 3 epsilon-SVR, 4 nu-SVR [0]
+  -t KERNEL    0 x.z, 1 (g x.z + r)^d, 2 exp(-g |x-z|^2), 3 tanh(g x.z + r), 4 precomputed [2]
+  -d DEGREE    d of the polynomial kernel [3]
+  -g GAMMA     g of the kernels [1 / number of features]
+  -r COEF0     r of the kernels [0]
+  -c COST      C, the price of an error; for -s 0, 3 and 4 [1]
+  -n NU        at most this share of errors, at least of support vectors; -s 1, 2 and 4 [0.5]
+  -p EPSILON   half the width of the tube without loss; for -s 3 [0.1]
+  -wLABEL X    multiply C by X for the points of this label; for -s 0 [1]
+  -m MB        memory for kernel rows [100]
+  -e TOL       the violation of the optimality conditions at which the fit ends [0.001]
+  -h 0|1       shrinking, which changes nothing here [1]
+  -b 0|1       fit probabilities too; for -s 0 and 1 [0]
+  -v FOLDS     report the accuracy or error of cross validation, and write no model
+  -q           print nothing
+  --help       print this
+
+Data for -t 4: `label 0:number 1:k(x, x1) 2:k(x, x2) ...`, where number counts the rows from 1.
+"""
 KINDS = {
     "s": int, "t": int, "d": int, "g": float, "r": float, "c": float, "n": float, "p": float,
     "m": float, "e": float, "h": int, "b": int, "v": int,
@@ -77,7 +101,7 @@ def training_data(path, model):
     if model.kernel == "precomputed":
         X, y = _gram_of(path)
     else:
-        X, y, *_ = files.read_data(path, format="svmlight", zero_based=False)
+        X, y = read_rows(path)
     if is_classifier(model) and y.dtype.kind != "i":
         raise FileError(f"{path}: labels must be whole numbers.")
     return X, y
