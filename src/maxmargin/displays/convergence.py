@@ -1,7 +1,7 @@
 """How a fit went: its objective, its gap and its violation, step by step.
 
-Invariant: every curve is a column of the trace as it was recorded; nothing is smoothed. Only what
-is zero up to rounding is lifted to the floor of a logarithmic panel, so that its line is seen.
+Invariant: every curve is a column of the trace as it was recorded; nothing is smoothed. Only a gap
+or violation of zero, up to rounding, is lifted to the floor of its panel: a solved problem is seen.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,8 @@ WORDS = {
 COUNTERS = {"problem", "i", "j", "round", "n_iter", "epoch", "seconds"}
 FEW_STEPS = 60
 MOST_NAMES = 10  # lines that a legend names
-DEEPEST = 1e-10  # of the largest value; what falls below is rounding and lies on the floor
+DEEPEST = 1e-10  # of the largest value; what falls below is rounding
+LIFTED = {"gap", "violation"}  # where zero is the end of a fit; of others it is left out
 SHRINKING = {"gap", "violation", "movement", "eta"}  # towards zero, by orders of magnitude
 
 
@@ -200,7 +201,11 @@ class ConvergenceDisplay:
     def _draw_lines(self, ax, quantity, against, floor):
         longest = max(len(curve["steps"]) for curve in self.curves.values())
         for position, (name, curve) in enumerate(self.curves.items()):
-            y = np.maximum(curve[quantity], floor)
+            y = curve[quantity]
+            if quantity in LIFTED:
+                y = np.maximum(y, floor)
+            elif floor > 0:  # on a logarithmic scale what is zero has no place
+                y = np.where(y > 0, y, np.nan)
             # Between two gaps a point would be no line, and few steps are worth a dot each.
             dotted = longest <= FEW_STEPS or np.isnan(y[:-1]).any()
             look = {"linewidth": 1.4, "marker": "." if dotted else None, "markersize": 4}
