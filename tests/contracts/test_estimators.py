@@ -33,6 +33,7 @@ def expected_failures(estimator):
 # these warnings.
 @pytest.mark.filterwarnings("ignore:.*max_iter=1000.*:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*max_updates=.*:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:nu is too small.*:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:LinearRegression.*:maxmargin.errors.RankWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_passes_scikit_learns_checks(estimator, check):

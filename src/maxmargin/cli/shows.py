@@ -85,7 +85,11 @@ def draw(model, X, y, output, names=None, is_scaled=False):
     words = " (scaled)" if is_scaled else ""
     display.feature_names = tuple(name + words for name in names or display.feature_names)
     picture, suffix = io.BytesIO(), Path(output).suffix.lstrip(".") or "png"
-    display.plot().figure_.savefig(picture, format=suffix, dpi=150, bbox_inches="tight")
+    figure = display.plot().figure_  # which says so if there is no matplotlib
+    from matplotlib import pyplot
+
+    figure.savefig(picture, format=suffix, dpi=150, bbox_inches="tight")
+    pyplot.close(figure)
     with replacing(output) as file:
         file.write(picture.getvalue())
 

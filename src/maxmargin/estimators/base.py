@@ -317,8 +317,8 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             if not solution.recomputed and not interrupted:
                 solution.expansion = expansion_of(problem, solution.coef, engine)
             proof = certify(
-                problem, solution.coef, solution.bias, self.tol * solution.unit,
-                solution.expansion, not interrupted,
+                problem, solution.coef, solution.bias, self.tol, solution.expansion,
+                not interrupted, solution.unit,
             )  # fmt: skip
         if solution.converged and not proof.optimal:
             solution = replace(solution, stopped="stalled")  # the proof has the last word

@@ -42,7 +42,8 @@ class Certificate:
     complementary_slackness : float
         Over points with alpha > 0: how far beyond the margin (inside the tube) one lies.
     slack_complementarity : float
-        Over points with alpha < C: the largest slack, which ought to be zero.
+        Over points with alpha < C: the largest slack, which ought to be zero. (Of a one-class SVM
+        these two are in units of the largest k(x, x), where that is below one.)
     kkt_violation : float
         The largest of the five. (NaN stands for a condition that is not measured by itself, as in
         some linear machines: there the gap speaks for it.)
@@ -134,7 +135,7 @@ class Certificate:
         return "\n".join(lines)
 
 
-def certify(problem, coef, bias, tol, expansion=None, recomputed=True):
+def certify(problem, coef, bias, tol, expansion=None, recomputed=True, unit=1.0):
     """Certify coefficients and biases for a dual problem.
 
     Parameters
@@ -145,6 +146,8 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True):
     tol : float
     expansion : array of shape (n,), optional
         f = Kc in float64, when an engine has computed it from the data. Computed here otherwise.
+    unit : float
+        In which slacks are measured.
     """
     if expansion is None:
         expansion = _expansion(problem, coef)
@@ -155,8 +158,8 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True):
         stationarity=_imbalance(problem, coef),
         primal_feasibility=found.growth if found.is_hard else 0.0,
         dual_feasibility=found.outside,
-        complementary_slackness=found.shrinkage,
-        slack_complementarity=0.0 if found.is_hard else found.growth,
+        complementary_slackness=found.shrinkage / unit,
+        slack_complementarity=0.0 if found.is_hard else found.growth / unit,
         n_zero=found.n_zero,
         n_free=problem.n - found.n_zero - found.n_bound,
         n_bound=found.n_bound,

@@ -34,7 +34,7 @@ class Solution:
     scale : float
         What the solution of the problem has been multiplied by (`solvers/margin.py`).
     unit : float
-        What a tolerance is a share of, where f has no scale of its own.
+        In which slacks are measured, where f has no scale of its own.
     """
 
     coef: np.ndarray

@@ -35,8 +35,7 @@ def solve_nu(solver, problem, engine, budget, start=None):
         least = min(least, _narrowest(size))
     solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, least)
     if solution.converged and abs(margin_of(solution)) <= DOUBTFUL * solution.violation:
-        # The reduced hulls meet: rho is noise, and there is nothing for tol to be a share of.
-        solution = replace(solution, stopped="no_margin", unit=0.0)
+        solution = replace(solution, stopped="no_margin")  # the reduced hulls meet: rho is noise
     return rescaled(solution, 1.0 / unit)
 
 
