@@ -9,7 +9,12 @@ import pytest
 import sklearn.linear_model
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_svmlight_file, make_classification, make_regression
+from sklearn.datasets import (
+    load_svmlight_file,
+    make_blobs,
+    make_classification,
+    make_regression,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SVC, SVR, LinearSVC
@@ -234,6 +239,43 @@ def test_class_weights_are_sample_weights():
     by_class = GradientDescentClassifier("logistic", class_weight={-1: 1, 1: 3}).fit(X, y)
     by_row = GradientDescentClassifier("logistic").fit(X, y, np.where(y > 0, 3.0, 1.0))
     np.testing.assert_allclose(by_class.coef_, by_row.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_the_weight_of_one_of_several_classes_counts_in_its_own_machine(learn):
+    X, y = make_blobs(90, 3, centers=3, cluster_std=3.0, random_state=0)
+    model = GradientDescentClassifier("logistic", class_weight={0: 2.0, 1: 5.0}, max_iter=30, tol=0)
+    classes = {"classes": [0, 1, 2]} if learn == "partial_fit" else {}
+    getattr(model, learn)(X, y, **classes)
+    for k, factor in enumerate([2.0, 5.0, 1.0]):
+        alone = clone(model).set_params(class_weight=None)
+        classes = {"classes": [False, True]} if learn == "partial_fit" else {}
+        weight = np.where(y == k, factor, 1.0)
+        getattr(alone, learn)(X, y == k, **classes, sample_weight=weight)
+        np.testing.assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-12)
+        np.testing.assert_allclose(model.intercept_[k], alone.intercept_[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"early_stopping": True, "validation_fraction": 0.02}])
+def test_a_class_of_weight_zero_is_never_predicted_but_is_part_of_the_rest(options):
+    X, y = make_blobs(90, 3, centers=3, cluster_std=3.0, random_state=0)
+    model = GradientDescentClassifier("logistic", max_iter=30, tol=0, **options)
+    weighted, plain = clone(model).set_params(class_weight={1: 0}).fit(X, y), model.fit(X, y)
+    np.testing.assert_array_equal(weighted.coef_[[0, 2]], plain.coef_[[0, 2]])
+    assert 1 in plain.predict(X)
+    assert 1 not in weighted.predict(X)
+
+
+def test_a_batch_of_nothing_but_a_class_of_weight_zero_teaches_the_others():
+    X, y = make_blobs(90, 3, centers=3, cluster_std=3.0, random_state=0)
+    model = GradientDescentClassifier("logistic", class_weight={1: 0})
+    for k in range(3):
+        model.partial_fit(X[y == k], y[y == k], classes=[0, 1, 2])
+        assert 1 not in model.predict(X)
+    plain = GradientDescentClassifier("logistic")
+    for k in range(3):
+        plain.partial_fit(X[y == k], y[y == k], classes=[0, 1, 2])
+    np.testing.assert_array_equal(model.coef_[[0, 2]], plain.coef_[[0, 2]])
 
 
 def test_the_order_is_that_of_the_seed():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sklearn.svm
 from scipy import sparse
-from sklearn.datasets import make_classification, make_regression
+from sklearn.datasets import load_iris, make_classification, make_regression
 
 from maxmargin import SVC, LinearSVC, LinearSVR, l1_min_c
 from maxmargin.compiled.linear import descend
@@ -109,6 +109,58 @@ def test_several_classes_look_like_scikit_learns(loss):
     assert binary.coef_.shape == (1, 8)
     assert binary.intercept_.shape == (1,)
     assert LinearSVC(fit_intercept=False).fit(X, y).intercept_ == 0.0
+
+
+@pytest.mark.parametrize("class_weight", [{0: 1, 1: 10, 2: 0.3}, "balanced", {1: 0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "hinge", "dual": True},
+        {"dual": True},
+        {"dual": False},
+        {"penalty": "l1", "dual": False},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_class_weights_of_several_classes_are_liblinears(
+    class_weight, options, container, is_weighted
+):
+    X, y = (values[20:] for values in load_iris(return_X_y=True))
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], len(y)) if is_weighted else None
+    assert_decides_as_liblinear(container(X), y, weight, class_weight, C=0.1, **options)
+
+
+@pytest.mark.parametrize("class_weight", [{0: 5, 3: 0.2}, "balanced", {2: 0}])
+def test_class_weights_are_liblinears_also_where_classes_share_their_rows(class_weight):
+    X = sparse.random(300, 2500, density=0.01, random_state=0, format="csr")
+    random = np.random.default_rng(0)
+    y, weight = random.integers(0, 6, 300), random.choice([0.0, 0.5, 1.0, 3.0], 300)
+    assert_decides_as_liblinear(X, y, weight, class_weight)
+
+
+def assert_decides_as_liblinear(X, y, weight, class_weight, **options):
+    """But for a class of weight zero: no machine has seen it, and it is never predicted."""
+    options |= {"class_weight": class_weight, "tol": 1e-8, "max_iter": 500_000}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so small a tol is not always reached
+        ours = LinearSVC(**options).fit(X, y, weight)
+        theirs = sklearn.svm.LinearSVC(random_state=0, **options).fit(X, y, weight)
+    factors = {} if class_weight == "balanced" else class_weight
+    weightless = [k for k, factor in factors.items() if factor == 0]
+    mine, reference = (np.delete(m.decision_function(X), weightless, 1) for m in (ours, theirs))
+    np.testing.assert_allclose(mine, reference, atol=2e-5)
+    assert not np.isin(ours.predict(X), weightless).any()
+
+
+def test_crammer_singers_loss_has_the_weights_of_all_classes():
+    X, y = (values[20:] for values in load_iris(return_X_y=True))
+    options = {"multi_class": "crammer_singer", "C": 0.1, "tol": 1e-8, "max_iter": 500_000}
+    factors = np.array([1.0, 10.0, 0.3])
+    by_class = LinearSVC(class_weight=dict(enumerate(factors)), **options).fit(X, y)
+    by_row = LinearSVC(**options).fit(X, y, factors[y])
+    np.testing.assert_array_equal(by_class.coef_, by_row.coef_)
 
 
 def test_many_features_take_the_dual_way():

@@ -205,6 +205,11 @@ def descend_classes(X, indices, indptr, bias, labels, C, curvature, order, alpha
 
 
 @compiled
+def above_zero(curvature):
+    return curvature if curvature > 0.0 else 1e-300
+
+
+@compiled
 def descend_together(
     X, indices, indptr, bias, linear, epsilon, lower, upper, damping, squared_lengths, order,
     coef, W,
@@ -212,16 +217,17 @@ def descend_together(
     """One pass of `descend` for several machines on the same sparse rows.
 
     `linear`, `lower`, `upper` and `coef` have a column per machine, and so has `W`: what is read of
-    a row is used for all of them, side by side.
+    a row is used for all of them, side by side. `damping` has one too, or is one for all of them,
+    which saves the division of every step but one.
     """
     n_machines, last = W.shape[1], W.shape[0] - 1
     decision = np.empty(n_machines)
     step = np.empty(n_machines)
     for position in range(len(order)):
         i = order[position]
-        curvature = squared_lengths[i] + damping[i]
-        if curvature <= 0.0:
-            curvature = 1e-300
+        if damping.ndim == 1:  # known to the compiler, which leaves out the other case
+            own = damping[i]
+            curvature = above_zero(squared_lengths[i] + own)
         for m in range(n_machines):
             decision[m] = bias * W[last, m]
         values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
@@ -229,7 +235,10 @@ def descend_together(
         moves = False
         for m in range(n_machines):
             c = coef[i, m]
-            slope = linear[i, m] - decision[m] - damping[i] * c
+            if damping.ndim == 2:
+                own = damping[i, m]
+                curvature = above_zero(squared_lengths[i] + own)
+            slope = linear[i, m] - decision[m] - own * c
             best = best_coordinate(c, slope, curvature, lower[i, m], upper[i, m], epsilon[i])
             step[m] = best - c
             coef[i, m] = best

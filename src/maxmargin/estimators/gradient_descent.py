@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
-from maxmargin.estimators.linear_base import LinearModel
+from maxmargin.estimators.linear_base import LinearModel, rows_that_count
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -91,11 +91,11 @@ class GradientDescentModel(LinearModel):
             goes_on = self.warm_start and hasattr(self, "_iterates")
             X, y = self._validated(X, y)
             known = getattr(self, "classes_", None)
-            targets, cost = self._targets(y, checked_weight(sample_weight, X))
+            targets, costs = self._targets(y, checked_weight(sample_weight, X))
             if goes_on:
                 self._check_same_shape(X, known)
-            self._descend(X, targets, cost, goes_on, self.max_iter)
-            self._silence_absent_classes(targets, cost)
+            self._descend(X, targets, costs, goes_on, self.max_iter)
+            self._silence_absent_classes(targets, costs)
         if not self.converged_ and self.tol > 0:
             warnings.warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}: the last epoch moved "
@@ -117,10 +117,10 @@ class GradientDescentModel(LinearModel):
                 )
             goes_on = hasattr(self, "_iterates")
             X, y = self._validated(X, y, reset=not goes_on)
-            targets, cost = encode(y, checked_weight(sample_weight, X))
-            if not np.any(cost > 0):
+            targets, costs = encode(y, checked_weight(sample_weight, X))
+            if not len(rows_that_count(costs)):
                 raise ValueError("Invalid input - all samples have zero or negative weights.")
-            self._descend(X, targets, cost, goes_on, 1)
+            self._descend(X, targets, costs, goes_on, 1)
         return self
 
     def _check_parameters(self):
@@ -142,19 +142,20 @@ class GradientDescentModel(LinearModel):
                 "classes of the last fit, and these are others; set warm_start=False."
             )
 
-    def _descend(self, X, targets, cost, goes_on, max_iter):
+    def _descend(self, X, targets, costs, goes_on, max_iter):
         from maxmargin.solvers.gradient_descent import Iterate
 
-        seed, used = seed_of(self.random_state), np.flatnonzero(cost > 0)
+        seed, used = seed_of(self.random_state), rows_that_count(costs)
         held_out = self._held_out(len(used), seed)
         parts = [used] if held_out is None else [used[~held_out], used[held_out]]
-        rows = [(X if len(part) == len(cost) else X[part], part, cost[part]) for part in parts]
+        rows = [(X if len(part) == X.shape[0] else X[part], part) for part in parts]
         starts = self._iterates if goes_on else [Iterate.zero(X.shape[1])] * len(targets)
         solver = self._solver(seed, max_iter)
         traces = [self.trace_] if goes_on else []
         ends, converged = [], []
-        for problem, (target, start) in enumerate(zip(targets, starts, strict=True)):
-            objectives = [self._objective(X, target[part], cost) for X, part, cost in rows]
+        machines = zip(targets, costs, starts, strict=True)
+        for problem, (target, cost, start) in enumerate(machines):
+            objectives = [self._objective(X, target[part], cost[part]) for X, part in rows]
             iterate, trace, has_converged = self._solve(solver, objectives, start)
             trace["problem"] = problem
             ends.append(iterate)
@@ -180,7 +181,8 @@ class GradientDescentModel(LinearModel):
         from maxmargin.solvers.gradient_descent import Objective
 
         loss = loss_named(self.loss, getattr(self, "epsilon", 0.0))
-        return Objective(X, y, cost / cost.sum(), loss, penalty_named(self.penalty), self.alpha)
+        share = cost / (cost.sum() or 1.0)  # a batch may be all of a class of weight zero
+        return Objective(X, y, share, loss, penalty_named(self.penalty), self.alpha)
 
     def _solver(self, seed, max_iter):
         from maxmargin.solvers.gradient_descent import GradientDescent
@@ -267,6 +269,8 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         `n_iter_no_change` epochs, and keep the weights that were best on them.
     validation_fraction : float in (0, 1), default=0.1
     class_weight : None, "balanced" or dict, default=None
+        Of three or more classes each has its weight only in its own machine, where the rest has
+        weight one, as in `sklearn.linear_model.SGDClassifier`.
     warm_start : bool, default=False
         `fit` goes on with the weights and the step counter of the last call.
     random_state : int, RandomState, Generator or None, default=None
@@ -355,9 +359,12 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         -------
         self
         """
-        return self._partial_fit(
+        self._partial_fit(
             X, y, sample_weight, lambda y, weight: self._part_of_targets(y, classes, weight)
         )
+        factors = self.class_weight or {}
+        self._silence([k for k, name in enumerate(self.classes_) if factors.get(name) == 0])
+        return self
 
     def _targets(self, y, weight):
         return self._class_targets(y, weight, self.class_weight)
@@ -385,8 +392,8 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
                 f"{name}: class_weight='balanced' needs all rows at once; give partial_fit a dict, "
                 "or sample_weight."
             )
-        labels, cost = self._labels_and_costs(y, weight, self.class_weight)
-        return self._one_vs_rest(labels), cost
+        labels, factors = self._labels_and_factors(y, weight, self.class_weight)
+        return self._one_vs_rest(labels, weight, factors)
 
     def decision_function(self, X):
         """Signed values: one per row for two classes, one per row and class for more."""
@@ -486,7 +493,7 @@ class GradientDescentRegressor(RegressorMixin, GradientDescentModel):
         return self._partial_fit(X, y, sample_weight, self._targets)
 
     def _targets(self, y, weight):
-        return [np.asarray(y, dtype=np.float64)], weight
+        return [np.asarray(y, dtype=np.float64)], [weight]
 
     def _keep(self, iterates, weights):
         super()._keep(iterates, weights)

@@ -102,8 +102,11 @@ class LinearModel(BaseEstimator):
         """The decisions that a classifier makes about each row."""
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
-    def _class_targets(self, y, weight, class_weight=None):
-        """Keep `classes_`; the targets of each class, and the cost of each row."""
+    def _class_targets(self, y, weight, class_weight=None, one_loss=False):
+        """Keep `classes_`; of each machine the targets, and the costs of the rows.
+
+        With `one_loss` for all classes a row costs its weight times that of its class everywhere.
+        """
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
@@ -111,35 +114,49 @@ class LinearModel(BaseEstimator):
                 "This solver needs samples of at least 2 classes in the data, but the data "
                 f"contains only one class: {self.classes_.tolist()[0]!r}"
             )
-        labels, cost = self._labels_and_costs(y, weight, class_weight)
+        labels, factors = self._labels_and_factors(y, weight, class_weight)
+        cost = costs(weight, factors[labels])
         if len(np.unique(labels[cost > 0])) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."
             )
-        return self._one_vs_rest(labels), cost
+        targets, of_machines = self._one_vs_rest(labels, weight, factors)
+        return targets, ([cost] * len(targets) if one_loss else of_machines)
 
-    def _labels_and_costs(self, y, weight, class_weight):
-        """Which of `classes_` each row is of, and its cost: its weight times that of its class."""
+    def _labels_and_factors(self, y, weight, class_weight):
+        """Which of `classes_` each row is of, and the weight of each class."""
         labels = np.searchsorted(self.classes_, y)  # np.unique would sort all of y for them
         with np.errstate(divide="ignore"):  # the balance of a class without weight
             factors = compute_class_weight(
                 class_weight, classes=self.classes_, y=y, sample_weight=weight
             )
-        return labels, costs(weight, np.where(np.isinf(factors), 0.0, factors)[labels])
+        return labels, np.where(np.isinf(factors), 0.0, factors)
 
-    def _one_vs_rest(self, labels):
-        """+-1 for the second of two classes, or for each of more."""
-        positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return [np.where(labels == k, 1.0, -1.0) for k in positives]
+    def _one_vs_rest(self, labels, weight, factors):
+        """+-1 for the second of two classes, or for each of more; and what the rows cost there.
 
-    def _silence_absent_classes(self, targets, cost):
-        """A class whose rows all weigh nothing stays in `classes_` and is never predicted.
-
-        Its own machine has seen only the others, and would win where all of them say no.
+        The weight of a class counts in its own machine, where the rest has weight one, as in
+        LIBLINEAR. Two classes share a machine, in which both have theirs.
         """
-        absent = [k for k, target in enumerate(targets) if not np.any(target[cost > 0] > 0)]
-        if len(targets) > 1 and absent:
-            self.intercept_ = np.broadcast_to(self.intercept_, len(targets)).copy()
+        if len(self.classes_) == 2:
+            return [np.where(labels == 1, 1.0, -1.0)], [costs(weight, factors[labels])]
+        plain = costs(weight, 1.0)
+        targets = [np.where(labels == k, 1.0, -1.0) for k in range(len(self.classes_))]
+        return targets, [
+            plain if factor == 1.0 else costs(weight, np.where(target > 0, factor, 1.0))
+            for target, factor in zip(targets, factors, strict=True)
+        ]
+
+    def _silence_absent_classes(self, targets, costs):
+        """A class whose rows all weigh nothing stays in `classes_` and is never predicted."""
+        machines = enumerate(zip(targets, costs, strict=True))
+        self._silence([k for k, (target, cost) in machines if not np.any(target[cost > 0] > 0)])
+
+    def _silence(self, absent):
+        """Machines that have seen only the rest, and would win where all others say no."""
+        n_machines = self._coef_rows().shape[0]
+        if n_machines > 1 and absent:
+            self.intercept_ = np.broadcast_to(self.intercept_, n_machines).copy()
             self.coef_[absent], self.intercept_[absent] = 0.0, ABSENT
 
     def _class_decisions(self, X):
@@ -154,3 +171,8 @@ class LinearModel(BaseEstimator):
             return self.classes_[np.argmax(decisions, axis=1)]
 
         return self._answers(X, labels)
+
+
+def rows_that_count(costs):
+    """The rows that cost something in one of the machines at least."""
+    return np.flatnonzero(np.any([cost > 0 for cost in costs], axis=0))

@@ -17,7 +17,7 @@ from maxmargin import arrays
 from maxmargin.engines.threads import workers
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.estimators.base import restored_on_error
-from maxmargin.estimators.linear_base import LinearModel
+from maxmargin.estimators.linear_base import LinearModel, rows_that_count
 from maxmargin.estimators.parameters import LINEAR_CONSTRAINTS, check_parameters
 from maxmargin.estimators.validation import checked_weight, prices, seed_of
 from maxmargin.problems.certificate import combine
@@ -64,22 +64,22 @@ class LinearSVM(LinearModel):
     def _fit(self, X, y, sample_weight):
         check_parameters(self, LINEAR_CONSTRAINTS)
         X, y = self._validated(X, y)
-        targets, cost = self._targets(y, checked_weight(sample_weight, X))
-        used = np.flatnonzero(cost > 0)
+        targets, costs = self._targets(y, checked_weight(sample_weight, X))
+        used = rows_that_count(costs)
         X = X if len(used) == len(y) else X[used]
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         weights, self.n_iter_, proofs, reasons = self._solve(
-            X, [t[used] for t in targets], prices(self.C, cost[used]), bias
+            X, [t[used] for t in targets], [prices(self.C, cost[used]) for cost in costs], bias
         )
         self.coef_ = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = bias * weights[:, -1] if self.fit_intercept else 0.0
-        self._silence_absent_classes(targets, cost)
+        self._silence_absent_classes(targets, costs)
         self.certificate_ = combine(proofs)
         self.converged_ = reasons == {"converged"} and self.certificate_.optimal
 
     def _solve(self, X, targets, C, bias):
         """One machine per target: the weights, the iterations, the proofs and why they ended."""
-        problems = [self._problem(X, target, C, bias) for target in targets]
+        problems = [self._problem(X, *machine, bias) for machine in zip(targets, C, strict=True)]
         seed = seed_of(self.random_state)  # one for all of them: a source of numbers is drawn once
         if self._can_share_rows(problems):
             return self._solve_together(problems, seed)
@@ -167,8 +167,11 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         Accepted for compatibility: both problems have the same solution, and the faster is solved.
     tol : float, default=1e-4
         The largest relative duality gap.
-    C, fit_intercept, intercept_scaling, class_weight, random_state, max_iter
+    C, fit_intercept, intercept_scaling, random_state, max_iter
         As in `sklearn.svm.LinearSVC`.
+    class_weight : None, "balanced" or dict, default=None
+        Factors of C. Of three or more classes each has its factor only in its own machine, where
+        the rest has C, as in LIBLINEAR; Crammer and Singer's loss has them all.
     verbose : int, default=0
         Accepted for compatibility, without effect.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
@@ -222,7 +225,8 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         self.max_iter = max_iter
 
     def _targets(self, y, weight):
-        return self._class_targets(y, weight, self.class_weight)
+        one_loss = self.multi_class == "crammer_singer"
+        return self._class_targets(y, weight, self.class_weight, one_loss)
 
     def _problem(self, X, y, C, bias):
         return linear_svc(X, y, C, bias, squared=self.loss == "squared_hinge")
@@ -239,7 +243,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         solver = solver_named("crammer_singer")(self.tol, self.max_iter, seed_of(self.random_state))
         lengths = arrays.squared_norms(X) + bias**2
         present, labels = np.unique(labels, return_inverse=True)  # without classes of no weight
-        found, n_iter, proof, stopped = solver.solve(X, bias, labels, len(present), C, lengths)
+        found, n_iter, proof, stopped = solver.solve(X, bias, labels, len(present), C[0], lengths)
         W = np.zeros((len(self.classes_), found.shape[1]))
         W[present] = found
         if len(self.classes_) == 2:  # one function is enough, as in scikit-learn
@@ -316,7 +320,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
         self.coef_ = self.coef_.ravel()
 
     def _targets(self, y, weight):
-        return [y], weight
+        return [y], [weight]
 
     def _problem(self, X, y, C, bias):
         squared = self.loss == "squared_epsilon_insensitive"

@@ -1,9 +1,10 @@
 """Dual coordinate descent for all classes of a sparse problem together.
 
-One machine per class against the rest has the same rows, only other signs. A row that is read once
-serves all of them: its decision values are one line of weights per stored value, and so are its
-steps. That costs a few times as much as one class, not as many times as there are classes. Threads
-share the classes out; none depends on another, so neither does any result on the threads.
+One machine per class against the rest has the same rows, only other signs (and other costs, where
+classes have weights). A row that is read once serves all of them: its decision values are one line
+of weights per stored value, and so are its steps. That costs a few times as much as one class, not
+as many times as there are classes. Threads share the classes out; none depends on another, so
+neither does any result on the threads.
 """
 
 import numpy as np
@@ -29,7 +30,9 @@ class OneVsRestDescent(LinearSolver):
         """For each problem: w, the dual point, its certificate, the passes and why they ended."""
         with workers(self.n_threads) as pool:
             size = -(-len(problems) // pool.n_threads)
-            groups = [_Group(problems[part]) for part in arrays.blocks(len(problems), size)]
+            shares = all(np.array_equal(p.damping, problems[0].damping) for p in problems)
+            parts = arrays.blocks(len(problems), size)
+            groups = [_Group(problems[part], shares) for part in parts]
             n_iter, stopped = self.descend(groups, pool)
             found = [None] * len(problems)
 
@@ -58,13 +61,15 @@ class OneVsRestDescent(LinearSolver):
 class _Group:
     """Some of the machines, a column for each."""
 
-    def __init__(self, problems):
+    def __init__(self, problems, shares_damping):
         self.problems = problems
         self.data, self.lengths = arrays.storage(problems[0].X), problems[0].squared_lengths()
         self.linear, self.lower, self.upper = (
             np.column_stack([getattr(problem, name) for problem in problems])
             for name in ("linear", "lower", "upper")
         )
+        dampings = [problem.damping for problem in problems]
+        self.damping = dampings[0] if shares_damping else np.column_stack(dampings)
         self.coef = np.zeros_like(self.linear)
         self.W = np.zeros((problems[0].X.shape[1] + 1, len(problems)))
         self.gap = np.inf
@@ -73,7 +78,7 @@ class _Group:
         first = self.problems[0]
         descend_together(
             *self.data, first.bias, self.linear, first.epsilon, self.lower, self.upper,
-            first.damping, self.lengths, order, self.coef, self.W,
+            self.damping, self.lengths, order, self.coef, self.W,
         )  # fmt: skip
 
     def look(self):
