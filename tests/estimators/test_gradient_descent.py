@@ -406,6 +406,34 @@ def test_worse_than_nothing_is_not_converged():
     assert not model.converged_
 
 
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
+def test_standing_still_where_it_is_worse_than_nothing_is_not_converged(name):
+    """Steps that were far too long at first and are far too short later leave w where it is."""
+    X, y = data(GradientDescentClassifier)
+    model = GradientDescentClassifier(name, eta0=1e3, max_iter=1, warm_start=True)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(eta0=1e-9, max_iter=3).fit(X, y)
+    last = model.trace_[-1]
+    assert last["objective"] > 1.0
+    assert last["movement"] <= 1e-4 * np.linalg.norm(model.coef_)
+    assert not model.converged_
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize(
+    ("cls", "name"), [pair for pair in LOSSES if np.isfinite(loss_named(pair[1]).curvature)]
+)
+def test_steps_too_short_for_most_columns_are_not_converged(cls, name, container):
+    X, y = data(cls)
+    model = cls(name, alpha=0.0, max_iter=200)
+    assert clone(model).fit(container(X), y).converged_
+    with pytest.warns(ConvergenceWarning, match="there may be more to gain"):
+        model.fit(container(X * [1e4, 1, 1, 1]), y)
+    assert not model.converged_
+
+
 def test_the_trace_is_the_objective_recomputed():
     X, y = data(GradientDescentClassifier)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))

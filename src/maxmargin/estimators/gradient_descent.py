@@ -100,7 +100,8 @@ class GradientDescentModel(LinearModel):
             warnings.warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}: the last epoch moved "
                 f"w and b by {self.trace_['movement'][-1]:.1e} (tol {self.tol:.0e} of their "
-                "length). Scale the features, raise max_iter, or choose another eta0 or schedule.",
+                "length), and there may be more to gain. Scale the features, raise max_iter, or "
+                "choose another eta0 or schedule.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -255,8 +256,10 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
     tol : float in [0, 1), default=1e-4
         The fit ends when an epoch moves w and b by |dw| + |db| <= tol (|w| + |b|), or when for
         `n_iter_no_change` epochs in a row the objective has not fallen by a share tol below its
-        best. A schedule that shrinks the steps makes the movement small by itself. 0 makes all
-        `max_iter` epochs. With `early_stopping` the rows set aside decide instead, also if it is 0.
+        best; but never above the objective of w = 0, nor, for full batches of a smooth loss and
+        penalty, while one column alone could still lower the objective by a share tol of that. A
+        schedule that shrinks the steps makes the movement small by itself. 0 makes all `max_iter`
+        epochs. With `early_stopping` the rows set aside decide instead, also if it is 0.
     n_iter_no_change : int, default=5
     average : bool, default=False
         Use the mean of the iterates, the late ones counting most (iterate t about as t^3). Makes

@@ -20,6 +20,7 @@ The loop over the rows is in `compiled/descent.py`; here are the epochs, the tra
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -62,6 +63,19 @@ class Objective:
     @property
     def curvature_of_penalty(self):
         return float(self.alpha) if self.penalty.name == "l2" else 0.0
+
+    @property
+    def is_smooth(self):
+        return bool(np.isfinite(self.loss.curvature)) and self.penalty.name != "l1"
+
+    @cached_property
+    def curvature_of_columns(self):
+        """At most, for each feature by itself."""
+        if arrays.is_sparse(self.X):
+            squares = self.X.multiply(self.X).T @ self.share
+        else:
+            squares = np.einsum("ij,ij,i->j", self.X, self.X, self.share)
+        return self.loss.curvature * np.asarray(squares) + self.curvature_of_penalty
 
     def mean_loss(self, w):
         """The weighted mean of the loss; the last entry of w is b."""
@@ -120,7 +134,8 @@ class GradientDescent:
         """Epochs from `start` on; returns the iterate, the trace and whether it converged.
 
         It has converged when an epoch moves the model by at most a share `tol` of its length, or
-        when the objective has not fallen by such a share for some epochs. With a `validation`
+        when the objective has not fallen by such a share for some epochs; unless it is plain that
+        there is more to gain. With a `validation`
         objective the loss on that decides instead, and the best iterate is handed back.
         """
         began, trace, converged = perf_counter(), [], False
@@ -136,10 +151,11 @@ class GradientDescent:
             trace.append((0, iterate.n_epochs, *figures, eta, perf_counter() - began))
             value, _, held_out, movement = figures
             if validation is None:
+                level = patience.is_exhausted(value)
                 still = movement <= self.tol * _length(w)
                 # Who is worse than w = 0 has not arrived anywhere, however steady.
-                level = patience.is_exhausted(value) and value <= at_zero
-                converged = self.tol > 0 and (still or level)
+                arrived = (still or level) and value <= at_zero
+                converged = self.tol > 0 and arrived and self._gains_little(objective, w, at_zero)
             else:
                 converged = patience.is_exhausted(held_out)
                 best = iterate if held_out <= patience.best else best
@@ -149,6 +165,17 @@ class GradientDescent:
 
     def model(self, iterate):
         return iterate.mean if self.averages else iterate.w
+
+    def _gains_little(self, objective, w, at_zero):
+        """Whether no column alone could lower the objective by more than a share `tol` of w = 0.
+
+        Steps as short as the longest column needs hardly move the others, which looks like the end.
+        Noise or a kink hides the gradient that tells: then nothing is asked.
+        """
+        is_full = self.batch_size is None or self.batch_size >= objective.n
+        if not (is_full and objective.is_smooth):
+            return True
+        return certain_gain(objective, w, self.fit_intercept) <= self.tol * at_zero
 
     def _figures(self, objective, validation, w, before):
         """The objective, its loss, the loss held out and the movement; NaN has diverged."""
@@ -210,6 +237,20 @@ class GradientDescent:
 def _length(w):
     """|w| + |b|."""
     return float(np.linalg.norm(w[:-1])) + abs(float(w[-1]))
+
+
+def certain_gain(objective, w, fit_intercept):
+    """By how much a step in the best column alone lowers a smooth objective, at least.
+
+    That is g_j^2 / (2 h_j), g_j being the slope there and h_j a bound of the curvature.
+    """
+    X, curvature = objective.X, objective.curvature_of_columns
+    slopes = objective.share * objective.loss.slope(objective.y, X @ w[:-1] + w[-1])
+    gradient = X.T @ slopes + objective.alpha * objective.penalty.gradient(w[:-1])
+    counts = curvature > 0  # the roots first: squares of slopes may leave the range of numbers
+    roots = np.abs(gradient[counts]) / np.sqrt(curvature[counts])
+    of_constant = abs(slopes.sum()) / np.sqrt(objective.loss.curvature) if fit_intercept else 0.0
+    return 0.5 * float(np.max(roots, initial=of_constant)) ** 2
 
 
 def safe_step(objective, squared_lengths, batch_size, fit_intercept):
