@@ -218,6 +218,30 @@ def test_badly_scaled_columns_end_with_an_honest_warning_or_the_answer():
     assert stopped.certificate_.relative_gap > stopped.tol
 
 
+@pytest.mark.filterwarnings("ignore::maxmargin.errors.ConvergenceWarning")
+@pytest.mark.parametrize("n", [50, 2500, 9000])
+@pytest.mark.parametrize("size", [1e-60, 1e-100, 1e-150])
+@pytest.mark.parametrize("tiny", ["y", "X and y"])
+def test_targets_too_small_to_cube_have_an_answer(n, size, tiny):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3))
+    y = X @ [1.0, 2.0, 3.0] + 0.1 * random.normal(size=n)
+    model = LinearSVR().fit(X * size if tiny != "y" else X, y * size)
+    if tiny == "y":  # so small that only the losses count
+        np.testing.assert_allclose(model.coef_ / size, [1, 2, 3], atol=0.1)
+    else:  # so small that next to nothing is gained by any w
+        assert np.all(np.abs(model.coef_) <= size * 10 * n)
+        assert np.all(model.coef_ > 0)
+
+
+@pytest.mark.parametrize("n", [50, 2500, 9000])
+def test_targets_too_small_to_square_leave_no_weights(n):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    with pytest.warns(ConvergenceWarning):
+        model = LinearSVR().fit(X, X[:, 0] * 1e-300)
+    np.testing.assert_array_equal(model.coef_, 0.0)
+
+
 def test_agrees_with_svc_where_the_bias_is_free():
     X, y = data(LinearSVC)
     X = X - X.mean(axis=0)

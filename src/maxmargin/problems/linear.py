@@ -48,6 +48,11 @@ class LinearProblem:
             more * self.lower[rows], more * self.upper[rows], self.damping[rows] / more,
         )  # fmt: skip
 
+    def scaled(self, factor):
+        """The problem whose solution, w and c, is that of this one times `factor`."""
+        names = ("linear", "epsilon", "lower", "upper")
+        return replace(self, **{name: factor * getattr(self, name) for name in names})
+
     def weights_of(self, coef):
         """w = X'c, the weight of the constant feature last."""
         return np.append(np.asarray(self.X.T @ coef), self.bias * coef.sum())

@@ -129,7 +129,7 @@ def _room(problem, free, coef, step):
     kinked = problem.epsilon[free] > 0  # |c| bends at zero
     lower = np.where(kinked & (coef > 0), 0.0, lower)
     upper = np.where(kinked & (coef < 0), 0.0, upper)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         room = np.where(step > 0, (upper - coef) / step, (lower - coef) / step)
     room = np.where(step == 0, np.inf, room)
     nearest = int(np.argmin(room))

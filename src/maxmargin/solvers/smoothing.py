@@ -45,6 +45,8 @@ LARGE = 200  # if it has this many points for each feature
 MOST_ON_PART = 30  # steps
 BLUR = 2.0  # widths: how much the decisions of a part's minimum may be off
 ROUNDING = 1e-14  # of the first width: below, it is no width
+NARROWEST = 1e-80  # first width of which the path's last one can still be cubed
+DEAREST = 1e100  # price of a row that may be scaled up for it
 
 
 def is_tall(problem):
@@ -58,6 +60,14 @@ class Smoothing(LinearSolver):
 
     def solve(self, problem):
         """Returns w, the dual point, the steps made and why it stopped."""
+        scale = _scale_of(problem)
+        if scale == 1.0:
+            return self.solve_scaled(problem)
+        w, coef, n_iter, stopped = self.solve_scaled(problem.scaled(scale))
+        return w / scale, coef / scale, n_iter, stopped
+
+    def solve_scaled(self, problem):
+        """As `solve`, for targets that are not tiny."""
         with workers(self.n_threads) as pool:
             path = _begun(problem, pool, self.max_iter)
             stopped = self.follow(path)
@@ -71,6 +81,8 @@ class Smoothing(LinearSolver):
     def follow(self, path):
         if path.width == 0.0:  # w = 0 loses nothing
             return "converged"
+        if path.width < NARROWEST:  # or next to nothing
+            return "stalled"
         while path.n_iter < min(self.max_iter, MOST_STEPS):
             if not path.step():
                 return "stalled"
@@ -83,7 +95,8 @@ class Smoothing(LinearSolver):
 def _begun(problem, pool, max_iter):
     """The path from where it has come to on a part of the points, if there are very many."""
     path, size = _Path(problem, pool), problem.n // PART
-    if size < LARGE * len(path.w) or max_iter < MOST_STEPS:  # whoever counts steps counts all
+    is_small = size < LARGE * len(path.w) or path.width < NARROWEST
+    if is_small or max_iter < MOST_STEPS:  # whoever counts steps counts all
         return path
     rows = np.sort(np.random.default_rng(0).choice(problem.n, size, replace=False))
     on_part = _Path(problem.part(rows), pool)
@@ -97,6 +110,21 @@ def _begun(problem, pool, max_iter):
     return path
 
 
+def _mean_loss_of_zero(problem):
+    """In the units of the decisions: 1 for the hinge."""
+    bound = np.maximum(problem.upper, -problem.lower)
+    return problem.loss_of(np.zeros(problem.n)) / float(bound.sum())
+
+
+def _scale_of(problem):
+    """What to multiply tiny targets with; a power of two, so that nothing is rounded."""
+    width = _mean_loss_of_zero(problem)
+    if width == 0.0 or width >= NARROWEST:
+        return 1.0
+    dearest = float(np.max(np.maximum(problem.upper, -problem.lower)))
+    return float(2.0 ** np.floor(np.log2(min(1.0 / width, max(1.0, DEAREST / dearest)))))
+
+
 class _Path:
     """Where the method stands: w, its decisions, the width, and the dual point that goes with w."""
 
@@ -105,9 +133,7 @@ class _Path:
         self.rows = RowBlocks(problem, pool)
         self.w, self.decisions = np.zeros(problem.X.shape[1] + 1), np.zeros(problem.n)
         self.coef = np.zeros(problem.n)
-        bound = np.maximum(problem.upper, -problem.lower)
-        # The mean loss of w = 0, in the units of the decisions: 1 for the hinge.
-        self.first_width = problem.loss_of(self.decisions) / float(bound.sum())
+        self.first_width = _mean_loss_of_zero(problem)
         self.width = self.first_width
         self.slopes, self.bend = np.empty(problem.n), np.empty(problem.n)
         self.plain_from = np.inf
