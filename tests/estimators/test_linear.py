@@ -159,6 +159,32 @@ def test_ridge_without_penalty_is_least_squares():
             assert_same_model(ridge, LinearRegression().fit(X, y), X)
 
 
+@pytest.mark.filterwarnings("ignore::maxmargin.errors.RankWarning")  # of alpha = 0
+@pytest.mark.parametrize("alpha", [1e-20, 1e-40, 1e-160, 1e-200, 1e-308, 5e-324])
+@pytest.mark.parametrize("shape", [(50, 4), (10, 30)])
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_an_alpha_too_small_to_prove_anything_proves_nothing(alpha, shape, noise):
+    """The answer is that of least squares, and so is what is said of it: no claim either way."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=shape)
+    y = X @ np.arange(shape[1]) + noise * random.normal(size=shape[0])
+    model = Ridge(alpha).fit(X, y)
+    np.testing.assert_allclose(model.coef_, Ridge(0.0).fit(X, y).coef_, rtol=1e-9, atol=1e-12)
+    assert model.certificate_ is None or model.certificate_.optimal
+    if alpha <= 1e-40:
+        assert model.certificate_ is None
+
+
+@pytest.mark.parametrize("alpha", [1e-10, 1e-3, 1.0])
+def test_a_wrong_answer_is_still_not_certified(alpha):
+    random = np.random.default_rng(0)
+    X, weight = random.normal(size=(50, 4)), np.ones(50)
+    A, B = closed_form.Centred(X, weight, False), (X @ np.arange(4.0) + 0.1)[:, None]
+    w, u, _ = closed_form.ridge(A, B, np.array([alpha]))
+    assert closed_form.certify_ridge(A, B, w, u, np.array([alpha])).optimal
+    assert not closed_form.certify_ridge(A, B, 1.001 * w, u, np.array([alpha])).optimal
+
+
 def test_ill_conditioned_columns_do_not_cost_digits():
     t = np.linspace(0, 1, 60)
     X, y = np.vander(t, 9, increasing=True)[:, 1:], np.sin(6 * t)

@@ -190,7 +190,7 @@ class Ridge(SquaredLossModel):
     intercept_ : float, or array of shape (targets,); 0.0 without an intercept
     certificate_ : Certificate
         Of 1/2 |w|^2 + 1/(2 alpha) sum_i s_i (y_i - w.x_i - b)^2, a part per target; None for
-        alpha=0.
+        alpha=0, and for an alpha so small that rounding leaves nothing to be proved.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -288,17 +288,38 @@ def iterated(A, B, alphas):
 def certify_ridge(A, B, w, u, alphas):
     """The duality gap of 1/2 |w|^2 + 1/(2 alpha) |B - A w|^2; None where an alpha is 0.
 
+    Or all but: beside a tiny alpha rounding by itself is a gap, of any w, which proves nothing.
+
     It is a linear machine with a squared loss and no tube, and nothing bounds its dual point u.
     That is the residuals over alpha, but where the fit is close and alpha small they have few
     digits, so a u that the solver has found serves better.
     """
     if np.min(alphas) <= 0:
         return None
-    u = (B - A @ w) / alphas if u is None else u
-    unbounded, zeros = np.full(len(B), np.inf), np.zeros(len(B))
-    proofs = []
-    for k, alpha in enumerate(alphas):
-        damping = np.full(len(B), alpha)
-        problem = LinearProblem(A, 0.0, B[:, k], zeros, -unbounded, unbounded, damping)
-        proofs.append(problem.certify(np.append(w[:, k], 0.0), u[:, k], CERTIFIED))
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_lost = ~(_gap_of_rounding(A, B, w, u, alphas) <= CERTIFIED)  # or no number
+        u = (B - A @ w) / alphas if u is None else u
+        proofs = [_proof(A, B[:, k], w[:, k], u[:, k], alpha) for k, alpha in enumerate(alphas)]
+    if any(lost and not proof.optimal for lost, proof in zip(is_lost, proofs, strict=True)):
+        return None
     return combine(proofs)
+
+
+def _proof(A, b, w, u, alpha):
+    unbounded, zeros = np.full(len(b), np.inf), np.zeros(len(b))
+    problem = LinearProblem(A, 0.0, b, zeros, -unbounded, unbounded, np.full(len(b), alpha))
+    return problem.certify(np.append(w, 0.0), u, CERTIFIED)
+
+
+def _gap_of_rounding(A, B, w, u, alphas):
+    """The relative gap, for each target, that is left of any w by what rounding may do to it.
+
+    It changes the residuals by a share of their terms, and thereby (or by as much of u) A'u; the
+    gap has the squares of both.
+    """
+    length = np.sqrt(np.sum(arrays.squared_norms(A.rows)))
+    in_residuals = EPSILON * (column_norms(B) + length * column_norms(w))
+    in_u = in_residuals / alphas if u is None else EPSILON * column_norms(u)
+    gap = in_residuals**2 + (np.sqrt(alphas) * length * in_u) ** 2
+    objective = alphas * column_norms(w) ** 2 + column_norms(B - A @ w) ** 2
+    return gap / np.maximum(objective, TINY)
