@@ -4,12 +4,10 @@ Invariant: `fit` is `partial_fit` repeated. Both continue from the same state (t
 and the step counter), and the order of the rows depends only on the seed and the epoch.
 """
 
-import warnings
-
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from maxmargin.errors import ConvergenceWarning
+from maxmargin.errors import ConvergenceWarning, warn
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel, rows_that_count
 from maxmargin.estimators.parameters import (
@@ -97,13 +95,12 @@ class GradientDescentModel(LinearModel):
             self._descend(X, targets, costs, goes_on, self.max_iter)
             self._silence_absent_classes(targets, costs)
         if not self.converged_ and self.tol > 0:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter}: the last epoch moved "
                 f"w and b by {self.trace_['movement'][-1]:.1e} (tol {self.tol:.0e} of their "
                 "length), and there may be more to gain. Scale the features, raise max_iter, or "
                 "choose another eta0 or schedule.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

@@ -5,14 +5,13 @@ the kernel between the data and some of its rows. Both turn an n x n kernel matr
 numbers, on which a linear machine takes time proportional to n.
 """
 
-import warnings
 from math import sqrt
 from typing import ClassVar
 
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.errors import OVERFLOW, KernelError, MercerWarning
+from maxmargin.errors import OVERFLOW, KernelError, MercerWarning, warn
 from maxmargin.estimators.feature_maps import FeatureMap
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
@@ -283,12 +282,11 @@ def _inverse_root(K, kernel):
     eigenvalues, directions = interruptible(work, np.linalg.eigh, (K + K.T) / 2)
     scale = np.max(np.abs(eigenvalues))
     if eigenvalues[0] < -ROUNDING * scale:
-        warnings.warn(
+        warn(
             f"Nystroem: {kernel} is not positive semidefinite on the landmarks (eigenvalues from "
             f"{eigenvalues[0]:.2g} to {eigenvalues[-1]:.2g}); the features leave out its negative "
             "part.",
             MercerWarning,
-            stacklevel=4,  # the caller of fit
         )
     kept = eigenvalues > NEGLIGIBLE * scale
     directions = directions[:, kept]

@@ -1,6 +1,5 @@
 """Lasso: least squares with an l1 penalty, which leaves most weights exactly zero."""
 
-import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.engines.threads import workers
-from maxmargin.errors import ConvergenceWarning
+from maxmargin.errors import ConvergenceWarning, warn
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel, Path
 from maxmargin.estimators.parameters import (
@@ -137,11 +136,10 @@ class Lasso(RegressorMixin, LinearModel):
         with restored_on_error(self):
             self._fit(X, y, sample_weight)
         if self.alpha == 0:
-            warnings.warn(
+            warn(
                 "Lasso: alpha=0 is least squares without a penalty; of its solutions this is the "
                 "one of smallest |w|_1. LinearRegression is faster.",
                 UserWarning,
-                stacklevel=2,
             )
         if not self.converged_:
             self._warn(float(np.max(self.dual_gap_)))
@@ -283,12 +281,11 @@ class Lasso(RegressorMixin, LinearModel):
             self.intercept_ = 0.0
 
     def _warn(self, gap):
-        warnings.warn(
+        warn(
             f"Lasso stopped at max_iter={self.max_iter}: duality gap {gap:.1e}, which is above "
             f"tol={self.tol:.0e} times the mean square of y. Scale the features, or raise max_iter "
             "or alpha.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

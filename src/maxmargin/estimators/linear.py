@@ -4,13 +4,11 @@ The intercept is not penalised, so it drops out when rows and targets are centre
 mean; what is left is one linear system (`solvers/closed_form.py`).
 """
 
-import warnings
-
 import numpy as np
 from sklearn.base import RegressorMixin, clone
 
 from maxmargin import arrays
-from maxmargin.errors import RankWarning
+from maxmargin.errors import RankWarning, warn
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel, Path
 from maxmargin.estimators.parameters import FLAG, Constraint, check_parameters, is_real, one_of
@@ -101,12 +99,11 @@ class SquaredLossModel(RegressorMixin, LinearModel):
 
     def _warn_unless_unique(self, rank, n_columns):
         if rank is not None and rank < n_columns:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: X has rank {rank}, fewer than its {n_columns} columns"
                 f"{' (after centring)' if self.fit_intercept else ''}, so many answers fit equally "
                 "well. The one of smallest norm was taken; Ridge with alpha > 0 has only one.",
                 RankWarning,
-                stacklevel=3,
             )
 
     def predict(self, X):

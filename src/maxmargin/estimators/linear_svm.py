@@ -4,8 +4,6 @@ They solve for w directly, penalise the bias like a weight, and so differ a litt
 `SVC(kernel="linear")`; they scale to far more points.
 """
 
-import warnings
-
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -15,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.engines.threads import workers
-from maxmargin.errors import ConvergenceWarning
+from maxmargin.errors import ConvergenceWarning, warn
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel, rows_that_count
 from maxmargin.estimators.parameters import LINEAR_CONSTRAINTS, check_parameters
@@ -52,12 +50,11 @@ class LinearSVM(LinearModel):
             self._fit(X, y, sample_weight)
         if not self.converged_:
             gap = self.certificate_.relative_gap
-            warnings.warn(
+            warn(
                 "Liblinear failed to converge, increase the number of iterations. "
                 f"({type(self).__name__}: relative duality gap {gap:.1e}, tol {self.tol:.0e}, "
                 f"max_iter={self.max_iter}. Scaling the features helps most.)",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 
@@ -68,8 +65,10 @@ class LinearSVM(LinearModel):
         used = rows_that_count(costs)
         X = X if len(used) == len(y) else X[used]
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        distinct = {id(cost): cost for cost in costs}  # without class weights, one for all machines
+        priced = {key: prices(self.C, cost[used]) for key, cost in distinct.items()}
         weights, self.n_iter_, proofs, reasons = self._solve(
-            X, [t[used] for t in targets], [prices(self.C, cost[used]) for cost in costs], bias
+            X, [t[used] for t in targets], [priced[id(cost)] for cost in costs], bias
         )
         self.coef_ = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = bias * weights[:, -1] if self.fit_intercept else 0.0

@@ -1,13 +1,11 @@
 """The perceptron as an estimator, in w or with a kernel."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
-from maxmargin.errors import ConvergenceWarning
+from maxmargin.errors import ConvergenceWarning, warn
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel
 from maxmargin.estimators.parameters import (
@@ -19,7 +17,7 @@ from maxmargin.estimators.parameters import (
     check_parameters,
     kernel_of,
 )
-from maxmargin.estimators.validation import check_unaltered, warn_unless_mercer
+from maxmargin.estimators.validation import check_unaltered, checked_kernel
 from maxmargin.kernels import Kernel
 
 BLOCK_ENTRIES = 1_000_000  # of the kernel matrix that a prediction holds at a time
@@ -127,13 +125,12 @@ class Perceptron(ClassifierMixin, LinearModel):
             advice = (
                 "another kernel" if self.kernel_ is not None else "a kernel, or a soft margin (SVC)"
             )
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped at max_updates={self.max_updates} with mistakes "
                 f"left: {self.mistakes_left_} of {self.mistakes_.shape[-1]} training points are "
                 "still wrong. The data may not be separable: raise max_updates, or try "
                 f"{advice}.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 
@@ -141,17 +138,9 @@ class Perceptron(ClassifierMixin, LinearModel):
         check_parameters(self, PERCEPTRON_CONSTRAINTS)
         X, y = self._validated(X, y)
         targets, _ = self._class_targets(y, np.ones(len(y)))
-        self.kernel_ = None if self.kernel is None else self._kernel_for(X)
+        self.kernel_ = None if self.kernel is None else checked_kernel(kernel_of(self), X)
         outcomes = [self._learn(X, target) for target in targets]
         self._keep(X, targets, outcomes)
-
-    def _kernel_for(self, X):
-        """The kernel with every parameter a number, and a warning when it fails Mercer's test."""
-        kernel = kernel_of(self).resolve(X)
-        kernel.check()
-        if kernel.positive_semidefinite is not True:
-            warn_unless_mercer(kernel, X)
-        return kernel
 
     def _learn(self, X, target):
         from maxmargin.solvers.perceptron import dual, primal

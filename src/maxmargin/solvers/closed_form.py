@@ -6,7 +6,6 @@ Invariant: every answer is as accurate as an orthogonal factorisation would make
 with less care, such as A'A, is refined against A itself or given up for the singular values.
 """
 
-import warnings
 from operator import matmul
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from maxmargin import arrays
-from maxmargin.errors import ConvergenceWarning
+from maxmargin.errors import ConvergenceWarning, warn
 from maxmargin.problems.certificate import combine
 from maxmargin.problems.linear import LinearProblem
 from maxmargin.solvers import cholesky
@@ -276,11 +275,10 @@ def iterated(A, B, alphas):
         w[:, k], stopped, *_ = lsmr(A, B[:, k], damp=np.sqrt(alpha), **options)
         if stopped == LSMR_LIMIT:
             slope = float(np.linalg.norm(A.T @ (B[:, k] - A @ w[:, k]) - alpha * w[:, k]))
-            warnings.warn(
+            warn(
                 f"LSMR stopped after {most} iterations; of the gradient {slope:.1e} is left. "
                 "Scale the features, or use a larger alpha.",
                 ConvergenceWarning,
-                stacklevel=5,  # the caller of fit
             )
     return w
 
