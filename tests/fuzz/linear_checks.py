@@ -132,20 +132,22 @@ def check_linear_oracle(objective, proof, value, slip):
 
 def objectives_of(case, model):
     chosen = case.parameters
-    used = linear_costs(case) > 0
+    own, used = linear_costs(case), linear_costs(case) > 0
     scaling = chosen["intercept_scaling"] if chosen["fit_intercept"] else 0.0
     common = {"is_squared": chosen["loss"].startswith("squared"), "scaling": scaling}
-    X, C = case.plain[used], chosen["C"] * linear_costs(case)[used]
+    X, C = case.plain[used], chosen["C"] * own[used]
     if case.family == "LinearSVR":
         y, epsilon = case.y[used], chosen["epsilon"]
         return [Objective(X, y, C, epsilon=epsilon, is_classifier=False, is_l1=False, **common)]
-    positives = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    # Two classes share a machine; of more each has its weight in its own, as in LIBLINEAR.
+    is_shared = len(model.classes_) == 2
+    rest = C if is_shared else chosen["C"] * case.weights[used]
     return [
         Objective(
-            X, np.where(case.y[used] == label, 1.0, -1.0), C, epsilon=0.0, is_classifier=True,
-            is_l1=chosen.get("penalty") == "l1", **common,
+            X, np.where(case.y[used] == label, 1.0, -1.0), np.where(case.y[used] == label, C, rest),
+            epsilon=0.0, is_classifier=True, is_l1=chosen.get("penalty") == "l1", **common,
         )
-        for label in positives
+        for label in model.classes_[is_shared:]
     ]  # fmt: skip
 
 

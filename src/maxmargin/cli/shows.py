@@ -80,16 +80,15 @@ def draw(model, X, y, output, names=None, is_scaled=False):
     """Write the picture of a classifier of two features."""
     os.environ.setdefault("MPLBACKEND", "Agg")  # a command needs no window
     from maxmargin.displays import BoundaryDisplay
+    from maxmargin.displays.drawing import matplotlib_for
 
     display = BoundaryDisplay.from_estimator(model, X, y, plot=False)
     words = " (scaled)" if is_scaled else ""
     display.feature_names = tuple(name + words for name in names or display.feature_names)
     picture, suffix = io.BytesIO(), Path(output).suffix.lstrip(".") or "png"
-    figure = display.plot().figure_  # which says so if there is no matplotlib
-    from matplotlib import pyplot
-
+    figure = display.plot().figure_
     figure.savefig(picture, format=suffix, dpi=150, bbox_inches="tight")
-    pyplot.close(figure)
+    matplotlib_for("plot").pyplot.close(figure)
     with replacing(output) as file:
         file.write(picture.getvalue())
 
