@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 import maxmargin
-from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Precomputed
 from maxmargin.problems import epsilon_svr, nu_svc, nu_svr, one_class
@@ -269,7 +269,7 @@ def test_no_finite_C_of_a_regression_is_taken_for_another(cls):
     np.testing.assert_allclose(model.fit(X, y).predict(X), y, atol=1e-6)
 
 
-@pytest.mark.parametrize("cls", [SVR, NuSVR])
+@pytest.mark.parametrize("cls", [SVR, NuSVR, LinearSVR])
 def test_targets_that_are_written_numbers(cls):
     X, y = np.arange(6.0)[:, None], np.arange(6.0)
     written = cls().fit(X, y.astype(str)).predict(X)

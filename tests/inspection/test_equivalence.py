@@ -25,6 +25,11 @@ def test_both_ways_lead_to_the_same_w_and_b(case, C):
     assert both.objective_descent >= both.objective_dual * (1 - 1e-9)  # the dual's is the minimum
 
 
+def test_more_than_two_classes_are_refused():
+    with pytest.raises(ValueError, match="hinge_equivalence: y must have two classes, got 3"):
+        hinge_equivalence(np.arange(6.0)[:, None], [0, 0, 1, 1, 2, 2])
+
+
 def test_another_lambda_gives_another_machine():
     X, y = CASES["moons"]
     w, b = (hinge_equivalence(X, y, C=C) for C in (0.1, 1.0))

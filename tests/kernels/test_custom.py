@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from maxmargin import SVC
 from maxmargin.errors import KernelError
 from maxmargin.kernels import Custom, Precomputed
 
@@ -123,3 +124,17 @@ def test_function_must_be_callable():
 def test_values_of_the_function_become_float64():
     K = Custom(lambda A, B: np.ones((len(A), len(B)), dtype=np.int8))(np.eye(2))
     assert K.dtype == np.float64
+
+
+def test_a_function_of_a_data_frame_gets_one():
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) ** 2})
+
+    def by_name(left, right):
+        return left[["a"]].to_numpy() @ right[["a"]].to_numpy().T
+
+    kernel = Custom(by_name)
+    np.testing.assert_array_equal(kernel(rows), np.outer(rows["a"], rows["a"]))
+    np.testing.assert_array_equal(kernel.diagonal(rows), rows["a"] ** 2)
+    y = (rows["a"] > 5).astype(int)
+    np.testing.assert_array_equal(SVC(kernel=kernel, C=100.0).fit(rows, y).predict(rows), y)

@@ -319,7 +319,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
         self.coef_ = self.coef_.ravel()
 
     def _targets(self, y, weight):
-        return [y], [weight]
+        return [np.asarray(y, dtype=np.float64)], [weight]
 
     def _problem(self, X, y, C, bias):
         squared = self.loss == "squared_epsilon_insensitive"

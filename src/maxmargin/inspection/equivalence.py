@@ -71,6 +71,9 @@ def hinge_equivalence(X, y, C=1.0, *, max_iter=20_000):
     (1.0, True)
     """
     machine = SVC(kernel="linear", C=C, tol=TOL).fit(X, y)
+    n_classes = len(machine.classes_)
+    if n_classes > 2:
+        raise ValueError(f"hinge_equivalence: y must have two classes, got {n_classes}.")
     # Its objective is the mean loss + alpha/2 |w|^2: divided by n, and lambda / n = alpha / 2.
     descent = GradientDescentClassifier(
         loss="hinge",

@@ -57,7 +57,7 @@ class Kernel(BaseEstimator):
     def __call__(self, X, Z=None):
         """The matrix k(x, z), in float64."""
         self.check()
-        X, Z = as_rows(X), None if Z is None else as_rows(Z)
+        X, Z = self._as_rows(X), None if Z is None else self._as_rows(Z)
         self._check_rows(X, X if Z is None else Z)
         if Z is not None and arrays.is_sparse(X) != arrays.is_sparse(Z):
             X, Z = arrays.dense(X), arrays.dense(Z)
@@ -65,6 +65,11 @@ class Kernel(BaseEstimator):
         check_room(f"{type(self).__name__}: the kernel matrix", shape)
         pairs = Pairs(*points_of(X, Z))
         return np.asarray(self.formula(pairs), dtype=np.float64)
+
+    def _as_rows(self, X):
+        """X as the formula takes it; who takes anything may count on a data frame."""
+        is_frame = self.takes == "anything" and hasattr(X, "iloc")
+        return X if is_frame else as_rows(X)
 
     def _check_rows(self, X, Z):
         if self.takes == "anything":
@@ -79,7 +84,7 @@ class Kernel(BaseEstimator):
     def diagonal(self, X):
         """k(x, x) for every row of X, in float64."""
         self.check()
-        return np.asarray(self.diagonal_formula(Points(as_rows(X))), dtype=np.float64)
+        return np.asarray(self.diagonal_formula(Points(self._as_rows(X))), dtype=np.float64)
 
     def feature_map(self, X):
         """phi(X) with phi(x).phi(z) = k(x, z), where a finite one exists."""
