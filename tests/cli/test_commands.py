@@ -11,7 +11,6 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file
 
 import maxmargin as library
 from maxmargin.files import load, read_data
@@ -219,58 +218,6 @@ def test_columns_in_another_order_are_refused(maxmargin, moons, tmp_path):
     code, _, err = maxmargin("predict", "m.mm", turned)
     assert code == 1
     assert "in another order" in err
-
-
-@pytest.fixture
-def from_zero(tmp_path):
-    """svmlight files that count from 0, of which the second has no index 0; and that from 1."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 3))
-    X[100:, 0] = 0.0
-    y = np.where(X[:, 1] > X[:, 2], 1, -1)
-    dump_svmlight_file(X[:100], y[:100], str(tmp_path / "train.svm"), zero_based=True)
-    dump_svmlight_file(X[100:], y[100:], str(tmp_path / "test.svm"), zero_based=True)
-    dump_svmlight_file(X[100:], y[100:], str(tmp_path / "from1.svm"), zero_based=False)
-    assert " 0:" not in (tmp_path / "test.svm").read_text()
-
-
-@pytest.mark.parametrize("options", [[], ["--scale"], ["--estimator", "linear-svc"]])
-def test_indices_count_from_zero_as_in_the_training_file(maxmargin, from_zero, options):
-    code, _, err = maxmargin("fit", "train.svm", *options, "--model", "m.mm")
-    assert (code, err.count("\n")) == (0, 1)
-    assert err.startswith("maxmargin: m.mm: indices count from 0")
-    expected = maxmargin("predict", "m.mm", "from1.svm", "--one-based")
-    assert maxmargin("predict", "m.mm", "test.svm") == expected
-    found = json_of(maxmargin("inspect", "m.mm", "test.svm", "--json"))
-    assert found["accuracy"] > 0.9
-    assert found["zero_based"] is True
-    assert maxmargin("convert", "m.mm", "again.mm")[0] == 0
-    assert maxmargin("predict", "again.mm", "test.svm") == expected
-
-
-def test_indices_count_from_zero_where_one_says_so(maxmargin, from_zero):
-    code, _, err = maxmargin("fit", "train.svm", "--model", "m.model")
-    assert (code, err.count("\n")) == (0, 1)
-    assert "m.model cannot say that indices count from 0" in err
-    expected = maxmargin("predict", "m.model", "from1.svm")
-    assert maxmargin("predict", "m.model", "test.svm", "--zero-based") == expected
-    answer = maxmargin("inspect", "m.model", "test.svm", "--zero-based", "--json")
-    assert json_of(answer)["accuracy"] > 0.9
-    found = json_of(maxmargin("fit", "test.svm", "--zero-based", "--model", "m.mm", "--json"))
-    assert found["features"] == 3
-    code, _, err = maxmargin("fit", "train.svm", "--one-based", "--model", "m.mm")
-    assert code == 1
-    assert "has the index 0" in err
-
-
-def test_a_table_with_names_fits_a_model_whose_indices_count_from_zero(maxmargin, tmp_path):
-    rows = [(0, 1, 0), (1, 0, 1), (0, 2, 0), (2, 0, 1)]
-    lines = [f"{kind} 0:{a} 1:{b}" for a, b, kind in rows]
-    (tmp_path / "a.svm").write_text("\n".join(lines) + "\n")
-    lines = ["left,right,kind", *(f"{a},{b},{kind}" for a, b, kind in rows)]
-    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    maxmargin("fit", "a.svm", "--model", "m.mm")
-    assert maxmargin("predict", "m.mm", "a.csv") == maxmargin("predict", "m.mm", "a.svm")
 
 
 # inspect, plot, convert

@@ -41,7 +41,6 @@ def test_svmlight_as_scikit_learn_reads_it(tmp_path):
         np.testing.assert_array_equal(found.X.toarray(), theirs.toarray())
         np.testing.assert_array_equal(found.y, labels)
         assert found.y.dtype == np.int64
-        assert found.zero_based is zero_based
 
 
 @pytest.mark.parametrize("name", ["binary/heart_scale.gz", "binary/a9a.gz", "multiclass/usps.gz"])

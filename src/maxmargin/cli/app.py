@@ -31,14 +31,6 @@ Target = Annotated[
     str | None,
     typer.Option(help="CSV: the column to predict, by name or position from 0 (default: the last)"),
 ]
-ZeroBased = Annotated[
-    bool | None,
-    typer.Option(
-        "--zero-based/--one-based",
-        help="svmlight: what indices count from (default: as the model's, or 0 where that occurs)",
-        show_default=False,
-    ),
-]
 AsJSON = Annotated[bool, typer.Option("--json", help="Write one JSON object.")]
 
 
@@ -91,7 +83,6 @@ def fit(
     tol: Annotated[float | None, typer.Option(help="When it is optimal enough.")] = None,
     max_time: Annotated[float | None, typer.Option(help="Seconds for the solver.")] = None,
     target: Target = None,
-    zero_based: ZeroBased = None,
     scale: Annotated[bool, typer.Option("--scale", help="Standardise the features.")] = False,
     probability: Annotated[bool, typer.Option("--probability", help="For --proba.")] = False,
     json: AsJSON = False,
@@ -110,7 +101,7 @@ def fit(
         "probability": probability or None,
     }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
-    _work().fit(data, model, str(estimator.value), options, target, scale, zero_based, json)
+    _work().fit(data, model, str(estimator.value), options, target, scale, json)
 
 
 @app.command()
@@ -121,14 +112,13 @@ def predict(
     decision: Annotated[bool, typer.Option("--decision", help="Decision values too.")] = False,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities too.")] = False,
     target: Target = None,
-    zero_based: ZeroBased = None,
     json: AsJSON = False,
 ):
     """Predict a label or value for every row; a CSV file need not have a target.
 
     One prediction per line; with --decision or --proba, comma-separated columns with a header.
     """
-    _work().predict(model, data, output, decision, proba, target, zero_based, json)
+    _work().predict(model, data, output, decision, proba, target, json)
 
 
 @app.command()
@@ -136,11 +126,10 @@ def inspect(
     model: ModelFile,
     data: Annotated[str | None, typer.Argument(help="Labelled rows: score and margins.")] = None,
     target: Target = None,
-    zero_based: ZeroBased = None,
     json: AsJSON = False,
 ):
     """Show what a model is, the proof that it is optimal, and its margins on data."""
-    _shows().inspect(model, data, target, zero_based, json)
+    _shows().inspect(model, data, target, json)
 
 
 @app.command()
@@ -149,10 +138,9 @@ def plot(
     data: DataFile,
     output: Annotated[str, typer.Option(help="The picture: .png, .svg or .pdf.")],
     target: Target = None,
-    zero_based: ZeroBased = None,
 ):
     """Draw the decision boundary of a classifier of two features."""
-    _shows().plot(model, data, output, target, zero_based)
+    _shows().plot(model, data, output, target)
 
 
 @app.command()

@@ -20,20 +20,14 @@ from maxmargin.files.models import write_model
 SCALED = " (scaled {})"
 IS_SCALED = re.compile(r"(.*) \(scaled ([0-9a-f]{16})\)", re.DOTALL)
 
-# In place of names, where there are none: marks need something to stand at, and that svmlight's
-# indices count from 0 cannot be seen in a file without that index. No header has a name twice.
-NO_NAME, FROM_ZERO = "", "0:"
-
 
 @dataclass(frozen=True)
 class Opened:
-    """A model from a file, the scaling of its features, their names where it has any, and whether
-    svmlight's indices count from 0 where that is known."""
+    """A model from a file, the scaling of its features, and their names where it has any."""
 
     model: object
     scaling: Scaling | None
     names: list[str] | None
-    zero_based: bool | None = None
 
 
 def ranges_of(path):
@@ -71,10 +65,6 @@ def save_model(opened, path, format=None):
     if opened.scaling is not None and format != "mm":
         ours = " (predict, inspect and plot do so)" if format == "libsvm" else ""
         say(f"{path} takes scaled features: `maxmargin svm-scale -r {beside} DATA`{ours}.")
-    if opened.zero_based and format == "libsvm":
-        say(f"{path} cannot say that indices count from 0: give predict --zero-based.")
-    elif opened.zero_based and format == "mm":
-        say(f"{path}: indices count from 0, also in files that do not have that index.")
 
 
 def _write(opened, format, file):
@@ -90,12 +80,16 @@ def _write(opened, format, file):
 def _name_features(opened):
     """Keep the names of the columns in the model, marked if they were scaled."""
     model, names = opened.model, opened.names
-    if names is None and (opened.zero_based or opened.scaling is not None):
-        names = [FROM_ZERO if opened.zero_based else NO_NAME] * model.n_features_in_
     if opened.scaling is not None:
+        names = names or _no_names(model.n_features_in_)
         names = [name + SCALED.format(opened.scaling.fingerprint) for name in names]
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _no_names(n_features):
+    """Marks need names: empty ones, which a table cannot have in its header."""
+    return [""] * n_features
 
 
 def open_model(path):
@@ -128,9 +122,8 @@ def _open_ours(path):
         marked = [IS_SCALED.fullmatch(name) for name in names]
         if all(marked):
             names = [found[1] for found in marked]
+            names = None if names == _no_names(len(names)) else names
             scaling = _ranges_beside(path, model.n_features_in_, marked[0][2])
-        if set(names) <= {NO_NAME, FROM_ZERO}:
-            return Opened(model, scaling, None, zero_based=FROM_ZERO in names or None)
     return Opened(model, scaling, names)
 
 
@@ -154,15 +147,10 @@ def target_of(text):
         return text
 
 
-def zero_based_of(*choices):
-    """The first choice that was made, or else what the indices of the file suggest."""
-    return next((choice for choice in choices if choice is not None), "auto")
-
-
-def data_for(opened, path, target=None, zero_based=None):
+def data_for(opened, path, target=None):
     """Rows for a model and their targets; None for these when the table has only features."""
-    width, zero_based = opened.model.n_features_in_, zero_based_of(zero_based, opened.zero_based)
-    data = files.read_data(path, target=target_of(target), n_features=width, zero_based=zero_based)
+    width = opened.model.n_features_in_
+    data = files.read_data(path, target=target_of(target), n_features=width)
     if target is None and not sparse.issparse(data.X) and data.X.shape[1] == width - 1:
         data = _without_target(path)
     if data.X.shape[1] != width:

@@ -26,16 +26,14 @@ NO_CERTIFICATE = "no certificate: the file does not hold one (LIBSVM's never do)
 WARM_UP_ROWS = 300
 
 
-def inspect(model_path, data_path, target, zero_based, as_json):
+def inspect(model_path, data_path, target, as_json):
     opened = open_model(model_path)
     model, facts = opened.model, describe(opened.model)
-    if opened.zero_based:
-        facts["zero_based"] = True
     certificate = getattr(model, "certificate_", None)
     report = None if certificate is None else kkt_report(model)
     found = None
     if data_path is not None:
-        X, y, _ = data_for(opened, data_path, target, zero_based)
+        X, y, _ = data_for(opened, data_path, target)
         facts |= score(model, model.predict(X), y)
         if y is not None and _has_margins(model):
             found = margins(model, X, y)
@@ -65,12 +63,12 @@ def _of(found):
     return {"margins": {name: getattr(found, name) for name in names}}
 
 
-def plot(model_path, data_path, output, target, zero_based):
+def plot(model_path, data_path, output, target):
     opened = open_model(model_path)
     if not is_classifier(opened.model) or opened.model.n_features_in_ != 2:
         what = f"a {type(opened.model).__name__} of {opened.model.n_features_in_} features"
         raise ValueError(f"plot: needs a classifier of two features, got {what}.")
-    X, y, names = data_for(opened, data_path, target, zero_based)
+    X, y, names = data_for(opened, data_path, target)
     if y is None:
         raise FileError(f"{data_path}: has no target to colour the points by.")
     draw(opened.model, X, y, output, names or opened.names, opened.scaling is not None)

@@ -19,7 +19,6 @@ from maxmargin.cli.models import (
     open_model,
     save_model,
     target_of,
-    zero_based_of,
 )
 from maxmargin.cli.names import ESTIMATORS, FORMATS
 from maxmargin.cli.scaling import Scaling
@@ -28,16 +27,14 @@ from maxmargin.estimators.progress import ProgressLine
 from maxmargin.files.access import replacing
 
 
-def fit(data_path, model_path, name, options, target, scale, zero_based, as_json):
+def fit(data_path, model_path, name, options, target, scale, as_json):
     model = _estimator(name, options)
     folder = os.path.dirname(model_path) or "."
     if not os.path.isdir(folder):
         raise FileError(f"{folder}: no such folder for the model.")  # before the work, not after
     if not scale:
         check_no_ranges_beside(model_path)
-    data = files.read_data(
-        data_path, target=target_of(target), zero_based=zero_based_of(zero_based)
-    )
+    data = files.read_data(data_path, target=target_of(target))
     if is_regressor(model) and data.y.dtype.kind not in "if":
         raise FileError(f"{data_path}: {name} needs numbers as targets, got {data.y[0]!r}.")
     scaling = Scaling.standard(data.X) if scale else None
@@ -45,7 +42,7 @@ def fit(data_path, model_path, name, options, target, scale, zero_based, as_json
     began = perf_counter()
     fit_with_line(model, X, data.y)
     seconds = perf_counter() - began
-    save_model(Opened(model, scaling, data.feature_names, data.zero_based), model_path)
+    save_model(Opened(model, scaling, data.feature_names), model_path)
     summary = {"model": model_path, "rows": X.shape[0], "features": X.shape[1]}
     summary |= {**describe(model), "seconds": round(seconds, 3)}
     write_json(summary) if as_json else write(lines_of(summary))
@@ -125,11 +122,11 @@ def convert(model_in, model_out, to):
     save_model(open_model(model_in), model_out, to)
 
 
-def predict(model_path, data_path, output, decision, proba, target, zero_based, as_json):
+def predict(model_path, data_path, output, decision, proba, target, as_json):
     opened = open_model(model_path)
     model = opened.model
     _check_can(model, decision, proba)
-    X, y, _ = data_for(opened, data_path, target, zero_based)
+    X, y, _ = data_for(opened, data_path, target)
     columns = {"prediction": model.predict(X)}
     if decision:
         columns |= _named("decision", model.decision_function(X), model)

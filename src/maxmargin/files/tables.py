@@ -28,15 +28,13 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Data(NamedTuple):
     """A table: rows X, what is to be predicted, and the names of the columns where there are any.
 
-    X is a dense array from CSV and a CSR matrix from svmlight; there `zero_based` says whether
-    indices were counted from 0.
+    X is a dense array from CSV and a CSR matrix from svmlight.
     """
 
     X: object
     y: np.ndarray
     feature_names: list[str] | None
     target_name: str | None
-    zero_based: bool | None = None
 
 
 def read_data(
@@ -70,15 +68,14 @@ def read_data(
         the largest index asks for.
     zero_based : {"auto", True, False}, default="auto"
         svmlight: whether indices count from 0. "auto" says yes when the index 0 occurs; LIBSVM's
-        own files count from 1. A test file must be read as the training file was: pass on
-        `zero_based` of the one to the other.
+        own files count from 1.
     max_bytes : int, default=4 GiB
         Larger files, and files that unpack to more, are refused.
 
     Returns
     -------
     data : Data
-        With `X`, `y`, `feature_names`, `target_name` and `zero_based`.
+        With `X`, `y`, `feature_names` and `target_name`.
 
     Raises
     ------
@@ -155,7 +152,7 @@ def _read_svmlight(path, lines, n_features, zero_based):
     if n_features is not None and width > n_features:
         raise ValueError(f"has the index {largest}, beyond n_features={n_features}.")
     X = rows.matrix(first, width if n_features is None else n_features)
-    return Data(X, whole_if_possible(rows.leading[:, 0]), None, None, zero_based)
+    return Data(X, whole_if_possible(rows.leading[:, 0]), None, None)
 
 
 def _content_of(lines):
