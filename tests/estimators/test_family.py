@@ -262,8 +262,19 @@ def test_a_certificate_of_one_class_is_in_units_of_the_kernel():
     assert OneClassSVM(kernel="linear", nu=0.3).fit(X).certificate_.optimal
 
 
+@pytest.mark.parametrize("C", [1e12, 1e20, 1e90, float("inf")])
 @pytest.mark.parametrize("cls", [SVR, NuSVR])
-def test_no_finite_C_of_a_regression_is_taken_for_another(cls):
+def test_no_C_of_a_regression_is_too_large(cls, C):
+    """The loss has won long before: the answer is that of 1e10."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] + rng.standard_normal(60)
+    large, usual = (cls(kernel="linear", C=price).fit(X, y).predict(X) for price in (C, 1e10))
+    np.testing.assert_allclose(large, usual, atol=1e-3)
+
+
+@pytest.mark.parametrize("cls", [SVR, NuSVR])
+def test_a_large_C_of_a_regression_of_small_features_is_not_taken_for_a_smaller_one(cls):
     X, y = 1e-6 * np.array([[0.0], [1.0]]), np.array([0.0, 1.0])
     model = cls(kernel="linear", C=1e13).set_params(**({"epsilon": 0.0} if cls is SVR else {}))
     np.testing.assert_allclose(model.fit(X, y).predict(X), y, atol=1e-6)

@@ -290,6 +290,8 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     begun = Lasso(alpha, warm_start=True, **EXACT)
     begun.coef_ = cold.coef_  # before any fit
     assert begun.fit(X, y).n_iter_ == 1
+    begun.coef_ = np.ones(X.shape[1], dtype=int)
+    np.testing.assert_allclose(begun.fit(X, y).coef_, cold.coef_, atol=1e-9)
 
 
 def test_stopping_early_is_said_with_the_gap():

@@ -84,6 +84,23 @@ def test_ctrl_c_between_the_folds_keeps_the_model_without_probabilities(monkeypa
         model.predict_proba(X_new)
 
 
+def test_ctrl_c_in_a_later_pair_leaves_no_probabilities_of_the_first_ones(monkeypatch):
+    X, y, X_new, _ = split(3)
+    solved = []
+
+    def leave_out(*arguments):
+        solved.append(original(*arguments))
+        return replace(solved[-1], stopped="interrupted") if len(solved) == 13 else solved[-1]
+
+    original = svc.leave_out
+    monkeypatch.setattr(svc, "leave_out", leave_out)
+    model = SVC(probability=True)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError, match="interrupted"):
+        model.predict_proba(X_new)
+
+
 def test_folds_of_a_small_fit_share_its_matrix(monkeypatch):
     """A block of float64 holds all points, and none in float32 is made beside it."""
     made = []

@@ -309,6 +309,18 @@ def test_hard_margin_is_the_limit_of_large_C():
     assert hard.certificate_.relative_gap < 1e-4
 
 
+@pytest.mark.parametrize("seed", [1003, 1018, 1065, 1093])
+def test_a_narrow_gap_between_many_points_is_a_margin(seed):
+    """At a loose tolerance the width of the gap is noise, and may look negative."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((400, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[:, 0] += np.where(y == 1, 5e-3, -5e-3)
+    for model in (SVC(kernel="linear", C=float("inf")), NuSVC(kernel="linear", nu=0.005)):
+        assert model.fit(X, y).score(X, y) == 1.0
+        assert model.converged_
+
+
 @pytest.mark.parametrize("kernel", ["linear", Polynomial(2)])
 def test_hard_margin_without_separator_says_so(kernel):
     X, y = blobs(2)

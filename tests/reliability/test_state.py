@@ -102,6 +102,14 @@ def test_another_kernel_set_after_a_fit_changes_no_answer_of_its_model(kernel):
     assert not hasattr(model, "coef_")
 
 
+def test_another_kernel_set_after_a_fit_of_kernel_ridge():
+    model = maxmargin.KernelRidge(kernel="rbf")
+    X, y = data_for(model)
+    answer = answers(model.fit(X, y), X)
+    for kernel in ("precomputed", "linear", lambda X, Z: X @ Z.T):
+        assert answers(model.set_params(kernel=kernel), X) == answer
+
+
 def test_a_function_as_kernel_and_its_rows_are_those_of_the_fit():
     model = maxmargin.SVC(kernel=lambda X, Z: X @ Z.T)
     X, y = data_for(model)

@@ -250,29 +250,31 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         if self._rows() == "anything":
             check_consistent_length(X, y)
             y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")
-            return self._as_rows(X), y
+            return _as_rows(X, "anything"), y
         X, y = validate_data(
-            self, self._as_rows(X), y, dtype=np.float64, order="C", accept_sparse="csr",
+            self, _as_rows(X, self._rows()), y, dtype=np.float64, order="C", accept_sparse="csr",
             multi_output=True, y_numeric=True,
         )  # fmt: skip
         if self._rows() == "gram":
             check_gram(X)
-        return self._as_rows(X), y
+        return _as_rows(X, self._rows()), y
 
     def _validated_for_predict(self, X):
         check_is_fitted(self)
-        X = self._as_rows(X)
-        if self._rows() != "anything":
+        holds = self.kernel_.takes  # in the fit, whatever `kernel` says by now
+        X = _as_rows(X, holds)
+        if holds != "anything":
             X = validate_data(
                 self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=False
             )
-        return self._as_rows(X)
+        return _as_rows(X, holds)
 
-    def _as_rows(self, X):
-        """A sparse X as sound, canonical CSR; anything else as it is."""
-        if not arrays.is_sparse(X):
-            return X
-        if self._rows() == "gram":
-            raise TypeError("Sparse precomputed kernels are not supported.")
-        arrays.check_indices(X)
-        return arrays.canonical_csr(X)
+
+def _as_rows(X, holds):
+    """A sparse X as sound, canonical CSR; anything else as it is."""
+    if not arrays.is_sparse(X):
+        return X
+    if holds == "gram":
+        raise TypeError("Sparse precomputed kernels are not supported.")
+    arrays.check_indices(X)
+    return arrays.canonical_csr(X)

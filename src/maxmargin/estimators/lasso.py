@@ -243,7 +243,7 @@ class Lasso(RegressorMixin, LinearModel):
 
     def _previous(self, k, n_targets, problem):
         """The point that the previous fit has left for target k, for a warm start."""
-        coef = np.atleast_2d(arrays.dense(getattr(self, "coef_", 0.0)))
+        coef = np.atleast_2d(arrays.dense(getattr(self, "coef_", 0.0))).astype(np.float64)
         if not self.warm_start or coef.shape != (n_targets, problem.features.n_features):
             return None
         return problem.at(np.maximum(coef[k], 0.0) if self.positive else coef[k])

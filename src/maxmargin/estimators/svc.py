@@ -169,7 +169,6 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         self.norms_ = np.zeros(len(positions))  # |w| of each machine
         self._trained = np.zeros(len(positions), dtype=bool)
         self._slopes = np.full((len(positions), 2), 100.0)  # an absent class: next to impossible
-        self._calibrated = False
         coef = np.zeros((how.n_coef_rows, len(labels)))
         roles = np.zeros(len(labels), dtype=np.int64)
         for outcome in outcomes:
@@ -181,6 +180,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             decision = how.signs(labels[rows], task) * (solution.expansion + solution.bias[0])
             codes = role_codes(solution.coef, outcome.at_bound, decision)
             roles[rows] = np.maximum(roles[rows], codes)
+        self._calibrated = all(outcome.extras is not None for outcome in outcomes)
         self.roles_ = ROLES[roles]
         support = np.flatnonzero(np.any(coef != 0, axis=0))
         support = support[np.argsort(labels[support], kind="stable")]  # grouped by class
@@ -196,7 +196,6 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         self.norms_[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
         if outcome.extras is not None:
             self._slopes[position] = outcome.extras
-            self._calibrated = True
 
     # Prediction.
 
@@ -237,7 +236,7 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         check_is_fitted(self)
         if not getattr(self, "_calibrated", False):
             raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False"
+                "predict_proba is not available when fitted with probability=False, or interrupted"
             )
         how = self._fitted_decomposition()
 

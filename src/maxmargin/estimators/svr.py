@@ -7,11 +7,17 @@ from maxmargin.estimators.base import Machine, SingleSVM
 from maxmargin.estimators.validation import check_size, prices
 from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
 
-LARGEST_C = 1e10  # what C=inf means: a tube that no point may leave need not exist
+# What C=inf means, in units of the multipliers: a tube that no point may leave need not exist, and
+# where it does not, more than this leaves nothing but rounding errors of |w|.
+LARGEST_C = 1e10
 
 
-def _prices(C, weight):
-    return prices(LARGEST_C if np.isinf(C) else C, weight)
+def _prices(C, weight, kernel, X, y):
+    """What slack costs in each row; a multiplier has the size of y over that of the kernel."""
+    if C > LARGEST_C:
+        size = max(float(np.max(kernel.diagonal(X))), 1e-280)
+        C = min(C, LARGEST_C * max(1.0, float(np.ptp(y)) / size))
+    return prices(C, weight)
 
 
 class RegressionSVM(RegressorMixin, SingleSVM):
@@ -35,7 +41,10 @@ class SVR(RegressionSVM):
     ----------
     epsilon : float of at least 0, default=0.1
         Errors up to here cost nothing.
-    kernel, degree, gamma, coef0, tol, C, shrinking, cache_size, verbose, max_iter
+    C : float above 0, default=1.0
+        The price of slack. Above 1e10 (times the size of y over that of the kernel, where that is
+        more than one) it is taken for that, since rounding leaves nothing beyond.
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter
         As in `sklearn.svm.SVR`; see `SVC` for what this library adds to them.
     solver, engine, max_time, warm_start, callbacks, trace
         As in `SVC`.
@@ -98,7 +107,7 @@ class SVR(RegressionSVM):
         self.trace = trace
 
     def _problem(self, kernel, X, y, weight):
-        return epsilon_svr(kernel, X, y, _prices(self.C, weight), self.epsilon)
+        return epsilon_svr(kernel, X, y, _prices(self.C, weight, kernel, X, y), self.epsilon)
 
 
 class NuSVR(RegressionSVM):
@@ -109,7 +118,9 @@ class NuSVR(RegressionSVM):
     nu : float in (0, 1], default=0.5
         An upper bound on the share of points outside the tube and a lower bound on the share of
         support vectors.
-    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
+    C : float above 0, default=1.0
+        As in `SVR`.
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
         As in `sklearn.svm.NuSVR`; see `SVC` for what this library adds to them.
     solver, engine, max_time, warm_start, callbacks, trace
         As in `SVC`.
@@ -170,7 +181,7 @@ class NuSVR(RegressionSVM):
         self.trace = trace
 
     def _problem(self, kernel, X, y, weight):
-        return nu_svr(kernel, X, y, _prices(self.C, weight), self.nu)
+        return nu_svr(kernel, X, y, _prices(self.C, weight, kernel, X, y), self.nu)
 
     def _machine(self, rows, build):
         return Machine(rows, build, model=model_of_nu_svr)

@@ -18,7 +18,8 @@ from maxmargin.problems.reductions import hard_margin, margin_of, model_of_hulls
 NARROWEST = 1e-6
 NU_LEAST = 0.01  # of a nu-SVC's tolerance; where the reduced hulls meet rho is noise: stop there,
 SMALL = 512  # unless there are no more points than these
-DOUBTFUL = 10  # times the violation that is left: a smaller rho has not one digit
+DOUBTFUL = 10  # times the violation that is left: a smaller rho has not one digit,
+LEAST_IN_DOUBT = 1e-3  # of a tolerance: what is then tried, where there are more than few points
 AT_ONCE = 0.01  # of a tolerance, to the next: before the end, rho is larger than it will be
 
 
@@ -34,7 +35,7 @@ def solve_nu(solver, problem, engine, budget, start=None):
     if problem.n <= SMALL:
         least = min(least, _narrowest(size))
     solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, least)
-    if solution.converged and abs(margin_of(solution)) <= DOUBTFUL * solution.violation:
+    if solution.converged and is_doubtful(margin_of(solution), solution):
         solution = replace(solution, stopped="no_margin")  # the reduced hulls meet: rho is noise
     return rescaled(solution, 1.0 / unit)
 
@@ -55,8 +56,8 @@ def solve_hard_margin(solver, problem, engine, budget, start=None):
     finished = solution.stopped in ("converged", "stalled")
     if finished and margin_of(solution) <= _narrowest(size):
         raise NotSeparableError(
-            "C=inf asks for a hard margin, but the classes cannot be separated: their convex "
-            "hulls in feature space meet. Use a finite C, or another kernel."
+            "C=inf asks for a hard margin, but the classes cannot be separated: as far as tol can "
+            "tell, their convex hulls in feature space meet. Use a finite C, or another kernel."
         )
     return replace(model_of_hulls(solution), scale=1.0)  # a solution of the C-SVC itself
 
@@ -67,6 +68,7 @@ def _solve_to_margin(solver, problem, engine, budget, start, tol, size, least):
     No tolerance is below `least`. Only what is found in the end need be verified.
     """
     n_iter, verified, expansion = 0, False, None
+    clearest = max(least, _narrowest(size) if problem.n <= SMALL else LEAST_IN_DOUBT * tol)
     while True:
         within = budget.after(n_iter)
         fitting = solver.with_tol(tol) if verified else solver.roughly(tol)
@@ -77,12 +79,19 @@ def _solve_to_margin(solver, problem, engine, budget, start, tol, size, least):
             verified = True  # with float64, where float32 found no step that helps
         elif solution.stopped != "converged":
             return replace(solution, n_iter=n_iter)
+        elif is_doubtful(rho, solution) and tol > clearest:
+            tol = max(AT_ONCE * tol, clearest)
         elif rho > _narrowest(size) and tol > solver.tol * rho and tol > least:
             tol = max(0.9 * solver.tol * rho, AT_ONCE * tol, least)
         elif verified or solution.recomputed:
             return replace(solution, n_iter=n_iter)
         else:
             verified = True
+
+
+def is_doubtful(rho, solution):
+    """Whether rho may as well be zero, or be below it, as far as the violation tells."""
+    return abs(rho) <= DOUBTFUL * solution.violation
 
 
 def _narrowest(size):
