@@ -269,6 +269,19 @@ def test_pandas_names_columns_by_their_number(tmp_path, recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("position", [0, 2, 4])
+@pytest.mark.parametrize("kinds", [[1, 2, 1], ["x", "y", "x"]])
+def test_pandas_counts_on_after_a_target_that_was_inserted(tmp_path, position, kinds):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).standard_normal((3, 4)))
+    X = frame.to_numpy()
+    frame.insert(position, "kind", kinds)
+    found = read(tmp_path, frame.to_csv(index=False), target=position)
+    np.testing.assert_array_equal(found.X, X)
+    assert (found.y.tolist(), found.target_name) == (kinds, "kind")
+    assert found.feature_names == ["0", "1", "2", "3"]
+
+
 def test_a_first_line_that_only_resembles_numbers_of_columns_is_data(tmp_path, recwarn):
     for content in (
         "0,1,2\n",  # nothing else would be left

@@ -107,13 +107,14 @@ def _counts_columns(cells, below, position):
         return False  # refused in any case
     if cells[:2] == ["", "0"]:
         return True  # after an index, which a header cannot have: the complaint must be about that
-    is_count = [cell == str(k) for k, cell in enumerate(cells)]
-    if all(is_count):
+    counted = [str(k) for k in range(len(cells))]
+    if cells == counted:
         return True
-    del is_count[position]
+    features = cells[:position] + cells[position + 1 :]
     is_name = _kind(cells[position]) == "word"
-    is_no_class = len(is_count) > 2 or _kind(below[position]) != "word"
-    return is_name and is_no_class and all(is_count)
+    is_no_class = len(features) > 2 or _kind(below[position]) != "word"
+    renamed, put_between = counted[:position] + counted[position + 1 :], counted[:-1]
+    return is_name and is_no_class and features in (renamed, put_between)
 
 
 def _say_if_doubtful(path, cells, below):
