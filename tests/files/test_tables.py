@@ -247,7 +247,8 @@ def test_headers_and_targets(tmp_path):
             read(tmp_path, named, target=target)
 
 
-def test_pandas_names_columns_by_their_number(tmp_path, recwarn):
+@pytest.mark.filterwarnings("ignore:.*is taken for names of columns")
+def test_pandas_names_columns_by_their_number(tmp_path):
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(rng.standard_normal((60, 4)))
@@ -266,9 +267,9 @@ def test_pandas_names_columns_by_their_number(tmp_path, recwarn):
     assert set(found.y) == {"x", "y"}
     wide = pandas.DataFrame(rng.integers(0, 3, (5, 12)))
     assert len(read(tmp_path, wide.to_csv(index=False)).y) == 5
-    assert not recwarn.list
 
 
+@pytest.mark.filterwarnings("ignore:.*is taken for names of columns")
 @pytest.mark.parametrize("position", [0, 2, 4])
 @pytest.mark.parametrize("kinds", [[1, 2, 1], ["x", "y", "x"]])
 def test_pandas_counts_on_after_a_target_that_was_inserted(tmp_path, position, kinds):
@@ -296,10 +297,31 @@ def test_a_first_line_that_only_resembles_numbers_of_columns_is_data(tmp_path, r
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("content", ["0,1,2\n3,4,5\n", "0,1\n0.5,0\n", "0,1,2,a\n3,4,5,b\n"])
+TWELVE = ",".join(map(str, range(12)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "0,1,2\n3,4,5\n",
+        "0,1,2\n0.5,1,2\n",
+        "0,1\n0.5,0\n",
+        "0,1,2,a\n3,4,5,b\n",
+        "0,1,2,setosa\n0.5,1.2,3,virginica\n",
+        f"{TWELVE}\n{TWELVE}\n",
+        f"{TWELVE},setosa\n{TWELVE},virginica\n",
+    ],
+)
 def test_a_first_line_that_may_be_data_is_warned_of(tmp_path, content):
-    with pytest.warns(UserWarning, match=r"table: the first line, 0,1.*, is taken for names"):
+    words = r"table: the first line, 0,1.*, is taken for names .*header=False.* line of names above"
+    with pytest.warns(UserWarning, match=words) as warned:
         assert len(read(tmp_path, content, format="csv").y) == 1
+    assert [one.filename for one in warned] == [__file__]
+
+
+def test_a_long_first_line_that_counts_above_other_numbers_is_not_doubted(tmp_path, recwarn):
+    assert len(read(tmp_path, f"{TWELVE}\n0.5{TWELVE}\n", format="csv").y) == 1
+    assert not recwarn.list
 
 
 def test_quotes_blank_lines_and_line_ends(tmp_path):

@@ -152,7 +152,7 @@ def data_for(opened, path, target=None):
     width = opened.model.n_features_in_
     data = files.read_data(path, target=target_of(target), n_features=width)
     if target is None and not sparse.issparse(data.X) and data.X.shape[1] == width - 1:
-        data = _without_target(path)
+        data = _without_target(path, header="auto" if data.feature_names is None else True)
     if data.X.shape[1] != width:
         raise FileError(f"{path}: has {data.X.shape[1]} features, and the model {width}.")
     if None not in (opened.names, data.feature_names) and opened.names != data.feature_names:
@@ -162,9 +162,9 @@ def data_for(opened, path, target=None):
     return as_fitted(opened.model, X), data.y, data.feature_names
 
 
-def _without_target(path):
+def _without_target(path, header):
     """All columns as features: the first is read as the target and put back."""
-    data = files.read_data(path, target=0)
+    data = files.read_data(path, target=0, header=header)
     if data.y.dtype.kind not in "if":
         raise FileError(f"{path}: the first column must be numbers.")
     X = np.column_stack([data.y.astype(np.float64), data.X])

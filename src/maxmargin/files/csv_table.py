@@ -2,16 +2,16 @@
 
 import csv
 import re
-import warnings
 from itertools import chain, islice
 
 import numpy as np
 
-from maxmargin.errors import FileError
+from maxmargin.errors import FileError, warn
 from maxmargin.files.sparse_text import NUMBER, fault, whole_if_possible
 
 DELIMITERS = ("\t", ";", ",")
 BLOCK_ROWS = 10_000
+FEW_CELLS = 10  # data that count up to there by chance are seen now and then
 CELL = re.compile(NUMBER.decode(), re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 BETWEEN = "\x1f"  # a separator that does not occur in data
@@ -118,15 +118,17 @@ def _counts_columns(cells, below, position):
 
 
 def _say_if_doubtful(path, cells, below):
-    """The row 0,1 may well be data, and so may longer ones above others of whole numbers, though
-    not very long ones."""
-    is_alike = list(map(_kind, cells)) == list(map(_kind, below))
-    if cells == ["0", "1"] or (is_alike and len(cells) < 10):
-        warnings.warn(
-            f"{path}: the first line, {','.join(cells)}, is taken for names of columns; "
-            "if it is data, write a line of names above it.",
-            stacklevel=2,
+    """A short line that counts may well be data, and so may a longer one above whole numbers."""
+    is_refused = cells[0] == ""  # for its index, and with words of its own
+    if not is_refused and (len(cells) < FEW_CELLS or "real" not in map(_kind, below)):
+        warn(
+            f"{path}: the first line, {_abridged(cells)}, is taken for names of columns; if it is "
+            "data, read it with header=False (in Python) or write a line of names above it."
         )
+
+
+def _abridged(cells):
+    return ",".join(cells if len(cells) <= FEW_CELLS else [*cells[:3], "...", cells[-1]])
 
 
 def _kind(cell):
