@@ -138,6 +138,18 @@ def test_tol_is_in_the_picture_however_far_the_fit_is_from_it(tol):
     assert low < tol < high
 
 
+@pytest.mark.parametrize(("tol", "floor"), [(1e-12, 7.7e-13 / 2), (1e-13, 1e-13)])
+def test_only_what_is_zero_or_less_is_lifted_and_not_above_tol(tol, floor):
+    recorded = np.array([2.7, 7.7e-13, 0.0, -1e-17])
+    curve = {"steps": np.arange(4), "seconds": np.arange(4.0), "violation": recorded}
+    display = ConvergenceDisplay(
+        curves={"a": curve}, quantities=("violation",), step_name="round", tol=tol
+    ).plot()
+    drawn = display.axes_[0].lines[0].get_ydata()
+    assert drawn.tolist() == [2.7, 7.7e-13, floor, floor]
+    assert display.axes_[0].get_ylim()[0] < floor
+
+
 def test_of_many_problems_only_the_number_is_told():
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(50, 2)), np.arange(50) % 6

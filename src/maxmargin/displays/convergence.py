@@ -1,7 +1,8 @@
 """How a fit went: its objective, its gap and its violation, step by step.
 
 Invariant: every curve is a column of the trace as it was recorded; nothing is smoothed. Only a gap
-or violation of zero, up to rounding, is lifted to the floor of its panel: a solved problem is seen.
+or violation of zero, or less by rounding, is lifted to the floor of its panel: a solved problem is
+seen.
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,6 @@ WORDS = {
 COUNTERS = {"problem", "i", "j", "round", "n_iter", "epoch", "seconds"}
 FEW_STEPS = 60
 MOST_NAMES = 10  # lines that a legend names
-DEEPEST = 1e-10  # of the largest value; what falls below is rounding
 LIFTED = {"gap", "violation"}  # where zero is the end of a fit; of others it is left out
 SHRINKING = {"gap", "violation", "movement", "eta"}  # towards zero, by orders of magnitude
 
@@ -47,7 +47,7 @@ class ConvergenceDisplay:
 
     The dual objective rises, the gap to the primal objective closes, and the fit ends when the
     largest violation of the optimality conditions is below tol. With several classes every binary
-    problem has a line of its own; on the floor of its panel lies what is zero up to rounding.
+    problem has a line of its own; on the floor of its panel lies what is zero or less.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class ConvergenceDisplay:
     def _draw(self, ax, quantity, against):
         values = np.concatenate([curve[quantity] for curve in self.curves.values()])
         is_log = spans_decades(values) or bool(quantity in SHRINKING and np.any(values > 0))
-        floor = _floor(values) if is_log else -np.inf
+        floor = self._floor(quantity, values) if is_log else -np.inf
         self._draw_lines(ax, quantity, against, floor)
         if is_log:
             ax.set_yscale("log")
@@ -202,14 +202,18 @@ class ConvergenceDisplay:
         longest = max(len(curve["steps"]) for curve in self.curves.values())
         for position, (name, curve) in enumerate(self.curves.items()):
             y = curve[quantity]
-            if quantity in LIFTED:
-                y = np.maximum(y, floor)
-            elif floor > 0:  # on a logarithmic scale what is zero has no place
-                y = np.where(y > 0, y, np.nan)
+            if floor > 0:  # on a logarithmic scale what is zero has no place
+                y = np.where(y <= 0, floor if quantity in LIFTED else np.nan, y)
             # Between two gaps a point would be no line, and few steps are worth a dot each.
             dotted = longest <= FEW_STEPS or np.isnan(y[:-1]).any()
             look = {"linewidth": 1.4, "marker": "." if dotted else None, "markersize": 4}
             ax.plot(curve[against], y, label=name, **look, **line_of(position))
+
+    def _floor(self, quantity, values):
+        """Below all positive values of a logarithmic panel, and not above the end of the fit."""
+        floor = np.min(values[values > 0]) / 2
+        has_end = quantity == "violation" and self.tol is not None and self.tol > 0
+        return min(floor, self.tol) if has_end else floor
 
     def _draw_tol(self, ax):
         ax.axhline(self.tol, color=INK, linestyle=":", linewidth=1.2)
@@ -222,12 +226,6 @@ class ConvergenceDisplay:
         if quantity == "objective" and self.step_name != "epoch":
             return "dual objective"
         return WORDS.get(quantity, quantity)
-
-
-def _floor(values):
-    """The smallest value of a logarithmic panel that is more than rounding."""
-    positive = values[(values > 0) & np.isfinite(values)]
-    return max(positive.min(), DEEPEST * positive.max())
 
 
 def _pairs_at_random(model):
