@@ -201,6 +201,15 @@ def test_kernels_that_hold_functions_are_refused_and_nothing_is_written(kernel, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("fitted_as", "then"), [("ovo", "ovr"), ("ovr", "ovo")])
+def test_a_loaded_classifier_answers_as_it_was_fitted_whatever_is_set_later(
+    fitted_as, then, tmp_path
+):
+    model = fitted("SVC", multi_class=fitted_as)
+    loaded = through_a_file(model, tmp_path).set_params(multi_class=then)
+    assert_same(loaded, model.set_params(multi_class=then), data()[0])
+
+
 def test_models_of_scikit_learn_are_told_what_works(tmp_path):
     X, y = data()
     theirs = sklearn.svm.SVC().fit(X, y)

@@ -22,7 +22,7 @@ VERSION = 1
 KEYS = {"format", "format_version", "library_version", "class", "parameters", "attributes"}
 
 # Not the model: how scikit-learn hands it data and wraps its output, and the record of a fit.
-# `_how` is what the parameters say, or the file is refused.
+# `_how` is what the parameters of the file say, or it is refused; `load` sets it.
 LEFT_OUT = {"_sklearn_output_config", "_metadata_request", "_skl_callbacks", "_how", "trace_"}
 
 
@@ -122,6 +122,8 @@ def _assembled(cls, parameters, attributes):
     model = cls(**parameters)
     vars(model).update(attributes)
     check_model(model)
+    if isinstance(model, (maxmargin.SVC, maxmargin.NuSVC)):
+        model._how = model._decomposition(len(model.classes_))
     return model
 
 
