@@ -368,6 +368,20 @@ def test_ranges_that_would_scale_an_unscaled_model_are_neither_removed_nor_used(
     assert contents(tmp_path) == before
 
 
+def test_svm_train_too_refuses_ranges_that_would_scale_its_model(
+    maxmargin, signs, tmp_path, monkeypatch
+):
+    for model in ("s.model", "named"):  # its file is LIBSVM's under any name
+        (tmp_path / f"{model}.range").write_text("x\n-1 1\n1 0 5\n2 0 5\n")
+        with monkeypatch.context() as patch:
+            patch.setattr(library.SVC, "fit", None)  # it is refused before any work
+            code, out, err = maxmargin("svm-train", signs, model)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"maxmargin: error: {model}.range: would scale the features of")
+        assert not (tmp_path / model).exists()
+    assert maxmargin("svm-train", "-v", "3", signs, "s.model")[0] == 0  # writes no model
+
+
 def test_a_convert_that_fails_leaves_no_ranges(maxmargin, signed, tmp_path):
     maxmargin("fit", signed, "--scale", "--estimator", "linear-svc", "--model", "s.mm")
     before = contents(tmp_path)

@@ -13,6 +13,7 @@ from maxmargin import arrays, files
 from maxmargin.cli.libsvm_flags import evaluation, files_of, parsed, read_rows
 from maxmargin.cli.libsvm_probability import fit_sigmoids, save_with_sigmoids
 from maxmargin.cli.messages import UsageError, write
+from maxmargin.cli.models import check_no_ranges_beside
 from maxmargin.cli.work import fit_with_line
 from maxmargin.errors import FileError
 from maxmargin.files.libsvm_layout import KERNEL_TYPES, SVM_TYPES, groups_of, opponent_row
@@ -61,6 +62,8 @@ def main(arguments):
     model = estimator_of(options, weights)
     if options.get("b") and not is_classifier(model):
         raise UsageError("svm-train: -b 1 is for classification, -s 0 or -s 1.")
+    if "v" not in options:
+        check_no_ranges_beside(model_path, format="libsvm")
     X, y = training_data(names[0], model)
     _drop_absent_labels(model, y)
     if "v" in options:
