@@ -382,6 +382,15 @@ def test_svm_train_too_refuses_ranges_that_would_scale_its_model(
     assert maxmargin("svm-train", "-v", "3", signs, "s.model")[0] == 0  # writes no model
 
 
+def test_what_lies_beside_an_unscaled_model_is_left_alone(maxmargin, moons, monkeypatch):
+    with open("m.mm.range", "w") as file:
+        file.write("somebody's")
+    monkeypatch.setattr("shutil.copy2", None)
+    assert maxmargin("fit", moons, "--model", "m.mm")[0] == 0
+    with open("m.mm.range") as file:
+        assert file.read() == "somebody's"
+
+
 def test_a_convert_that_fails_leaves_no_ranges(maxmargin, signed, tmp_path):
     maxmargin("fit", signed, "--scale", "--estimator", "linear-svc", "--model", "s.mm")
     before = contents(tmp_path)

@@ -210,6 +210,25 @@ def test_a_loaded_classifier_answers_as_it_was_fitted_whatever_is_set_later(
     assert_same(loaded, model.set_params(multi_class=then), data()[0])
 
 
+@pytest.mark.skipif(os.name != "posix", reason="folders cannot be opened")
+@pytest.mark.parametrize("refused", ["open", "fsync"])
+def test_a_file_system_that_cannot_keep_folders_is_no_reason_to_fail(
+    refused, tmp_path, monkeypatch
+):
+    real = getattr(os, refused)
+
+    def of_no_folder(what, *rest):
+        if os.path.isdir(what):
+            raise OSError(22, "Invalid argument")
+        return real(what, *rest)
+
+    model = fitted("SVC")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, refused, of_no_folder)
+        save(model, tmp_path / "model.mm")
+    assert_same(load(tmp_path / "model.mm"), model, data()[0])
+
+
 def test_models_of_scikit_learn_are_told_what_works(tmp_path):
     X, y = data()
     theirs = sklearn.svm.SVC().fit(X, y)

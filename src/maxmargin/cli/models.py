@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,8 @@ def save_model(opened, path, format=None):
     format, beside = format or format_of(path) or "mm", ranges_of(path)
     if opened.scaling is None:
         check_no_ranges_beside(path, format)
-    with reasons_named(path), restoring(beside), replacing(path) as file:
+    keeping = nullcontext() if opened.scaling is None else restoring(beside)
+    with reasons_named(path), keeping, replacing(path) as file:
         _write(opened, format, file)
         if opened.scaling is not None:
             opened.scaling.save(beside)  # before the model has its name: it is never without them

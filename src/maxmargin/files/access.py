@@ -15,7 +15,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from maxmargin.errors import FileError
 
@@ -141,8 +141,11 @@ def _temporary_beside(target):
 
 
 def _keep_entry(folder):
-    """Have the new name on the disk too, where folders can be opened for that."""
-    if os.name == "posix":
+    """Have the new name on the disk too, where folders can be opened and kept like that; the file
+    has its name in any case, so that this is no reason to fail."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
