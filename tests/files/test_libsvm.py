@@ -14,6 +14,8 @@ import sklearn.svm
 from limits import SECONDS, refused
 from model_zoo import COMPOSED, IGNORED, data, fitted, fitted_on_gram
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import maxmargin
 from maxmargin.files import FileError, load_libsvm, save_libsvm
@@ -167,7 +169,16 @@ def test_a_kernel_object_and_labels_that_are_whole_floats(tmp_path):
         (lambda: fitted("LinearSVC"), "LIBSVM has no LinearSVC"),
         (
             lambda: sklearn.svm.SVC().fit(*data()),
-            "only an SVC of maxmargin can be written, got SVC of",
+            "only an SVC of maxmargin can be written, got one of sklearn; from_sklearn(model) is",
+        ),
+        (
+            lambda: type("NuSVC", (maxmargin.NuSVC,), {"__module__": "others.svm"})(),
+            "only a NuSVC of maxmargin can be written, got one of others.",
+        ),
+        (
+            lambda: make_pipeline(StandardScaler(), maxmargin.SVC()).fit(*data()),
+            "OneClassSVM; save its steps one by one, with save_libsvm(model['svc'], path); "
+            "'standardscaler' must be kept otherwise.",
         ),
     ],
 )

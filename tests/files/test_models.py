@@ -30,6 +30,7 @@ from sklearn.preprocessing import StandardScaler
 import maxmargin
 from maxmargin import kernels
 from maxmargin.files import FileError, load, models, save
+from maxmargin.files.advice import with_article
 from maxmargin.files.kernels_as_json import CLASSES
 from maxmargin.kernels import RBF, Conformal, Custom, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.solvers import SMOPairs
@@ -232,17 +233,43 @@ def test_a_file_system_that_cannot_keep_folders_is_no_reason_to_fail(
 def test_models_of_scikit_learn_are_told_what_works(tmp_path):
     X, y = data()
     theirs = sklearn.svm.SVC().fit(X, y)
-    message = "a SVC of sklearn, only estimators of maxmargin; from_sklearn(model) is one."
+    message = "an SVC of sklearn, only estimators of maxmargin; from_sklearn(model) is one."
     with pytest.raises(FileError, match=re.escape(message)):
         save(theirs, tmp_path / "m")
     save(maxmargin.from_sklearn(theirs), tmp_path / "m")
     assert (load(tmp_path / "m").predict(X) == theirs.predict(X)).all()
     pipeline = make_pipeline(StandardScaler(), maxmargin.SVC()).fit(X, y)
-    with pytest.raises(FileError, match=r"a Pipeline of sklearn, .* save\(model\[-1\], path\)\.$"):
+    way = "save(model['svc'], path); 'standardscaler' must be kept otherwise."
+    with pytest.raises(FileError, match=rf"a Pipeline of sklearn, .* with {re.escape(way)}$"):
         save(pipeline, tmp_path / "m")
     save(pipeline[-1], tmp_path / "m")
     with pytest.raises(FileError, match=r"LinearSVC of sklearn, only estimators of maxmargin\.$"):
         save(sklearn.svm.LinearSVC().fit(X, y), tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("steps", "advice"),
+    [
+        (
+            ["passthrough", maxmargin.Nystroem(n_components=5), maxmargin.NuSVC(nu=0.2)],
+            "; save its steps one by one, with save(model['nystroem'], path) and "
+            "save(model['nusvc'], path).",
+        ),
+        ([StandardScaler(), sklearn.svm.SVC()], "only estimators of maxmargin."),
+    ],
+)
+def test_of_a_pipeline_only_steps_that_can_be_saved_are_named(steps, advice, tmp_path):
+    pipeline = make_pipeline(*steps).fit(*data())
+    with pytest.raises(FileError, match=re.escape(advice) + "$"):
+        save(pipeline, tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "article"),
+    [("SVC", "an"), ("NuSVC", "a"), ("OneClassSVM", "a"), ("Own", "an"), ("LinearSVC", "a")],
+)
+def test_articles(name, article):
+    assert with_article(name) == f"{article} {name}"
 
 
 class Own(maxmargin.SVC):
@@ -251,7 +278,7 @@ class Own(maxmargin.SVC):
 
 def test_only_fitted_estimators_of_the_library_are_saved(tmp_path):
     X, y = data()
-    with pytest.raises(FileError, match="cannot hold a Own"):
+    with pytest.raises(FileError, match="cannot hold an Own"):
         save(Own().fit(X, y), tmp_path / "m")
     with pytest.raises(NotFittedError):
         save(maxmargin.SVC(), tmp_path / "m")

@@ -111,7 +111,7 @@ def test_what_cannot_be_written_is_refused():
             to_onnx(fitted("SVC", kernel=kernel))
     with pytest.raises(TypeError, match="cannot write a KernelRidge"):
         to_onnx(fitted("KernelRidge"))
-    with pytest.raises(TypeError, match="cannot write a SVC of sklearn"):
+    with pytest.raises(TypeError, match="cannot write an SVC of sklearn"):
         to_onnx(sklearn.svm.SVC().fit(*data()))
     with pytest.raises(TypeError, match="Perceptron with a kernel"):
         to_onnx(fitted("Perceptron", kernel="rbf"))

@@ -3,9 +3,9 @@
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.errors import class_of
 from maxmargin.estimators.exchange import CLASSES, _kernel_parameters
 from maxmargin.files.access import reasons_named, replacing
+from maxmargin.files.advice import way_out, with_article
 from maxmargin.files.libsvm_layout import KERNEL_TYPES, LARGEST_LABEL, SVM_TYPES, reordered
 from maxmargin.files.schema import check_model
 
@@ -57,15 +57,19 @@ def write_libsvm(model, file):
 
 
 def _check_class(model):
-    name = type(model).__name__
-    if CLASSES.get(name) is type(model):
+    if _is_ours(model):
         return
+    name, advice = type(model).__name__, way_out(model, "save_libsvm", _is_ours)
     if name not in CLASSES:
-        raise ValueError(f"LIBSVM has no {name}, only {', '.join(CLASSES)}.")
+        raise ValueError(f"LIBSVM has no {name}, only {', '.join(CLASSES)}{advice}.")
     raise ValueError(
-        f"only an {name} of maxmargin can be written, got {class_of(model)}; from_sklearn(model) "
-        "makes one of scikit-learn's."
+        f"only {with_article(name)} of maxmargin can be written, got one of "
+        f"{type(model).__module__.partition('.')[0]}{advice}."
     )
+
+
+def _is_ours(model):
+    return CLASSES.get(type(model).__name__) is type(model)
 
 
 def _parts(model):

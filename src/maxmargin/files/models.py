@@ -5,14 +5,13 @@ as if an enemy had written it.
 """
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import maxmargin
 from maxmargin.errors import class_of
-from maxmargin.estimators.exchange import CLASSES
 from maxmargin.files import archive
 from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named, replacing
+from maxmargin.files.advice import way_out, with_article
 from maxmargin.files.decoding import Decoder
 from maxmargin.files.encoding import Encoder
 from maxmargin.files.schema import check_model, known_attributes, schema_of
@@ -62,11 +61,10 @@ def save(model, path):
 
 def write_model(model, file):
     """What `save` writes, into a file that is open."""
-    name = type(model).__name__
-    if estimator_named(name) is not type(model):
+    if not _is_ours(model):
         raise ValueError(
-            f"a model file cannot hold a {class_of(model)}, only estimators of maxmargin"
-            f"{_way_out(model)}."
+            f"a model file cannot hold {with_article(class_of(model))}, only estimators of "
+            f"maxmargin{way_out(model, 'save', _is_ours)}."
         )
     encoder, parameters = Encoder(), _parameters(model)
     encoded = _encoded(encoder, parameters)  # first, as its complaints say most
@@ -75,7 +73,7 @@ def write_model(model, file):
         "format": FORMAT,
         "format_version": VERSION,
         "library_version": maxmargin.__version__,
-        "class": name,
+        "class": type(model).__name__,
         "parameters": encoded,
         "attributes": _encoded(encoder, attributes),
     }
@@ -135,12 +133,8 @@ def estimator_named(name):
     return cls if isinstance(cls, type) and schema_of(cls) is not None else None
 
 
-def _way_out(model):
-    """What works for a model of scikit-learn's that cannot be saved as it is."""
-    if isinstance(model, Pipeline):
-        return "; of its steps, save those of maxmargin one by one, as in save(model[-1], path)"
-    is_theirs = type(model).__module__.startswith("sklearn.svm") and type(model).__name__ in CLASSES
-    return "; from_sklearn(model) is one" if is_theirs else ""
+def _is_ours(model):
+    return estimator_named(type(model).__name__) is type(model)
 
 
 def _parameters(model):
