@@ -230,6 +230,14 @@ def test_a_file_system_that_cannot_keep_folders_is_no_reason_to_fail(
     assert_same(load(tmp_path / "model.mm"), model, data()[0])
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1e-300, 1.0])
+def test_a_ridge_is_saved_with_a_certificate_or_none(alpha, tmp_path):
+    model = fitted("Ridge", alpha=alpha)
+    loaded = through_a_file(model, tmp_path)
+    assert_same(loaded, model, data()[0])
+    assert (loaded.certificate_ is None) == (model.certificate_ is None) == (alpha < 1)
+
+
 def test_models_of_scikit_learn_are_told_what_works(tmp_path):
     X, y = data()
     theirs = sklearn.svm.SVC().fit(X, y)

@@ -90,6 +90,7 @@ LEAST_SQUARES = {
     **LINEAR,
     "rank_?": either(nothing, count),
     "singular_?": either(nothing, floats("singular values")),
+    "certificate_?": either(nothing, certificate),  # next to no alpha leaves no dual problem
 }
 LASSO = {**LINEAR, "dual_gap_": either(number, floats("outputs"))}
 GRADIENT_DESCENT = {**LINEAR, "t_": count, "_iterates": iterates, "trace_": trace}
