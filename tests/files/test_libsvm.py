@@ -188,6 +188,14 @@ def test_what_libsvm_does_not_have_is_refused_and_nothing_written(make, reason, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_model_of_pairs_stays_one_whatever_is_set_later(tmp_path):
+    save_libsvm(fitted("SVC", labels=(0, 1, 2)), tmp_path / "model")
+    model = load_libsvm(tmp_path / "model")
+    expected = model.decision_function(data()[0])
+    found = model.set_params(multi_class="ovr").decision_function(data()[0])
+    np.testing.assert_array_equal(found, expected)
+
+
 GOOD = """svm_type c_svc
 kernel_type rbf
 gamma 0.5
