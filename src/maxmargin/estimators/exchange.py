@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
-from maxmargin.estimators.multiclass import OneVsRest
+from maxmargin.estimators.multiclass import OneVsOne, OneVsRest
 from maxmargin.estimators.one_class import OneClassSVM
 from maxmargin.estimators.parameters import kernel_of
 from maxmargin.estimators.svc import SVC, NuSVC
@@ -127,7 +127,9 @@ def from_sklearn(model):
                       "n_features_in_", "feature_names_in_"):  # fmt: skip
         if hasattr(model, attribute):
             setattr(ours, attribute, getattr(model, attribute))
-    if not hasattr(model, "classes_"):  # one machine: its count is that of all support vectors
+    if hasattr(model, "classes_"):
+        ours._how = OneVsOne(len(model.classes_))
+    else:  # one machine: its count is that of all support vectors
         ours.n_support_ = np.array([len(ours.support_)], dtype=np.int32)
     kernel = kernel_of(ours)
     if "gamma" in kernel.get_params():
