@@ -290,7 +290,7 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     begun = Lasso(alpha, warm_start=True, **EXACT)
     begun.coef_ = cold.coef_  # before any fit
     assert begun.fit(X, y).n_iter_ == 1
-    begun.coef_ = np.ones(X.shape[1], dtype=int)
+    begun.coef_ = np.eye(1, X.shape[1], dtype=int)[0]
     np.testing.assert_allclose(begun.fit(X, y).coef_, cold.coef_, atol=1e-9)
 
 
