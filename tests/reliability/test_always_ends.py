@@ -256,6 +256,14 @@ def test_every_point_with_both_labels_is_at_its_bound(kernel, n, C):
     assert model.n_iter_[0] <= 200 * n
 
 
+@pytest.mark.parametrize("size", [1e5, 1e10, 1e20])
+def test_they_are_at_their_bound_however_large_the_kernel_is(size):
+    X, y = np.full((9, 2), size), np.arange(9) % 2
+    model = SVC(kernel="poly", degree=2, gamma=1.0).fit(X, y)
+    assert model.converged_
+    assert np.abs(model.dual_coef_).sum() == 8.0
+
+
 @pytest.mark.parametrize(("n", "C"), [(4000, 1e4), (4000, 1e8), (10_000, 1e8)])
 def test_thousands_of_them_in_any_order(n, C):
     """They do not fit into one block, and a block without the twin of a point would go astray."""

@@ -188,7 +188,7 @@ class Budget:
 
     def after(self, n_iter):
         """What is left for the next solver of a problem on which so many steps have been made."""
-        return replace(self, max_iter=self.max_iter - n_iter, n_done=n_iter)
+        return replace(self, max_iter=self.max_iter - n_iter, n_done=self.n_done + n_iter)
 
     def in_silence(self):
         """The same limits for work of which nobody is told."""

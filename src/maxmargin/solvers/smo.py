@@ -126,13 +126,31 @@ class SMO(Solver):
 
         `expansion` is f = Kc at the start, where that is known.
         """
+        if start is None and problem.n > WHOLE:  # a block that holds all twins needs no help
+            start, expansion = self.begin_with_twins(problem)
+        solution = self.solve_from(start, expansion, problem, engine, budget)
+        if solution.stopped == "stalled" and start is None:  # such as by large rows that cancel
+            return self.solve_again(solution, problem, engine, budget)
+        return solution
+
+    def solve_again(self, solution, problem, engine, budget):
+        """From where twins end, if there are any; the better of the two solutions."""
+        start, expansion = self.begin_with_twins(problem)
+        if start is None:
+            return solution
+        again = self.solve_from(start, expansion, problem, engine, budget.after(solution.n_iter))
+        best = again if again.violation < solution.violation else solution
+        stopped = "interrupted" if again.stopped == "interrupted" else best.stopped
+        return replace(best, n_iter=solution.n_iter + again.n_iter, stopped=stopped)
+
+    def begin_with_twins(self, problem):
+        """Where equal points that oppose each other end, and f = Kc there."""
+        start = start_with_twins(problem)
+        return start, None if start is None else np.zeros(problem.n)
+
+    def solve_from(self, start, expansion, problem, engine, budget):
         tight = self.is_tight_for(problem)
-        if tight:
-            expansion = None
-        elif start is None and problem.n > WHOLE:  # a block that holds all twins needs no help
-            start = start_with_twins(problem)
-            expansion = None if start is None else np.zeros(problem.n)
-        run = _Run(problem, engine, budget, self, start, expansion)
+        run = _Run(problem, engine, budget, self, start, None if tight else expansion)
         try:
             stopped = run.tightly() if tight else run.by_blocks()
             if stopped == "converged":
