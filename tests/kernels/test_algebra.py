@@ -180,6 +180,14 @@ def test_the_gaussian_is_the_normalised_exp_of_the_dot_product(gamma):
     assert_close(kernel.diagonal(X), np.ones(len(X)))
 
 
+def test_a_normalised_exp_does_not_overflow():
+    X, Z = some_points()
+    X, Z = 100 * X, 100 * Z
+    kernel = (2 * 0.5 * Linear()).exp().normalised()
+    np.testing.assert_allclose(kernel(X, Z), RBF(0.5)(X, Z), rtol=1e-9, atol=1e-300)
+    np.testing.assert_array_equal(kernel.diagonal(X), np.ones(len(X)))
+
+
 def test_an_exp_that_overflows_is_refused_in_words(binary):
     X, y = binary
     with pytest.raises(KernelError, match="overflow"):

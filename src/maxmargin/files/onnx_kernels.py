@@ -73,11 +73,21 @@ class Formula:
     def normalised(self, kernel):
         """k(x, z) over the lengths of x and z; of x the diagonal is written as nodes too."""
         graph, inner = self.graph, kernel.kernel
+        if isinstance(inner, Exp):
+            return self.normalised_exp(inner.kernel)
         lengths = np.sqrt(inner.diagonal(self.Z))
         values = graph.node("Div", self.of(inner), np.where(lengths > 0, lengths, 1.0))
         own = graph.node("Sqrt", Diagonal(graph).of(inner))
         is_zero = graph.node("Equal", own, 0.0)
         return graph.node("Div", values, graph.node("Where", is_zero, 1.0, own))
+
+    def normalised_exp(self, exponent):
+        """As the kernel does it: divided before the exponential is taken."""
+        graph, halves = self.graph, 0.5 * exponent.diagonal(self.Z)
+        own = graph.node("Mul", Diagonal(graph).of(exponent), 0.5)
+        return graph.node(
+            "Exp", graph.node("Sub", graph.node("Sub", self.of(exponent), own), halves)
+        )
 
 
 class Diagonal(Formula):

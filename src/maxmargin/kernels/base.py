@@ -86,6 +86,21 @@ class Kernel(BaseEstimator):
         self.check()
         return np.asarray(self.diagonal_formula(Points(self._as_rows(X))), dtype=np.float64)
 
+    def cosines(self, pairs):
+        """k(x, z) / sqrt(k(x, x) k(z, z)) over `pairs`; zero where a feature vector is."""
+        return self.formula(pairs) / (self._lengths(pairs.A)[:, None] * self._lengths(pairs.B))
+
+    def own_cosines(self, points):
+        """The cosine of every one of `points` with itself: one, or zero."""
+        return self.diagonal_formula(points) / self._lengths(points) ** 2
+
+    def _lengths(self, points):
+        """Of the feature vectors; one for those that are zero."""
+        squares = np.asarray(self.diagonal_formula(points), dtype=np.float64)
+        if np.any(squares < 0):
+            raise KernelError(f"Normalised: {self} is negative on the diagonal.")
+        return np.where(squares > 0, np.sqrt(squares), 1.0).astype(points.dtype)
+
     def feature_map(self, X):
         """phi(X) with phi(x).phi(z) = k(x, z), where a finite one exists."""
         raise NoFeatureMapError(f"{self} has no finite feature map.")
@@ -285,6 +300,14 @@ class Exp(Kernel):
     def diagonal_formula(self, points):
         return np.exp(self.kernel.diagonal_formula(points))
 
+    def cosines(self, pairs):
+        """Divided before the exponential is taken, so that it cannot overflow."""
+        A, B = (0.5 * self.kernel.diagonal_formula(points) for points in (pairs.A, pairs.B))
+        return np.exp(self.kernel.formula(pairs) - (A[:, None] + B))
+
+    def own_cosines(self, points):
+        return np.ones(len(points), dtype=points.dtype)
+
 
 class Conformal(Kernel):
     """f(x) k(x, z) f(z): the feature map of k times f."""
@@ -339,24 +362,17 @@ class Normalised(Kernel):
         return self.kernel.positive_semidefinite
 
     def formula(self, pairs):
-        lengths = self._length_of(pairs.A)[:, None] * self._length_of(pairs.B)
-        return self.kernel.formula(pairs) / lengths
+        return self.kernel.cosines(pairs)
 
     def diagonal_formula(self, points):
-        return self.kernel.diagonal_formula(points) / self._length_of(points) ** 2
+        return self.kernel.own_cosines(points)
 
     def feature_map(self, X):
-        lengths = self._length_of(Points(as_rows(X)))
+        lengths = self.kernel._lengths(Points(as_rows(X)))
         return sparse.diags_array(1 / lengths) @ self.kernel.feature_map(X)
 
     def n_features_of_map(self, n_features):
         return self.kernel.n_features_of_map(n_features)
-
-    def _length_of(self, points):
-        squares = np.asarray(self.kernel.diagonal_formula(points), dtype=np.float64)
-        if np.any(squares < 0):
-            raise KernelError(f"Normalised: {self.kernel} is negative on the diagonal.")
-        return np.where(squares > 0, np.sqrt(squares), 1.0).astype(points.dtype)
 
 
 def integer_power(values, degree):
