@@ -15,8 +15,8 @@ from maxmargin.kernels import RBF, Custom, Laplacian, Linear, Polynomial
 pytestmark = [pytest.mark.filterwarnings(one) for one in IGNORED]
 
 SVMS = ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"]
-KERNELS = ["linear", "poly", "rbf", "sigmoid", RBF(sigma=1.5), COMPOSED, Linear().exp().normalised(),
-           3.3 * Linear() + Polynomial(2, 0.3, 1.0)]  # fmt: skip
+KERNELS = ["linear", "poly", "rbf", "sigmoid", RBF(sigma=1.5), COMPOSED,
+           Linear().exp().normalised(), 3.3 * Linear() + Polynomial(2, 0.3, 1.0)]  # fmt: skip
 
 
 def run(model, X, dtype="float64"):
