@@ -129,12 +129,24 @@ def _conformal(kernel, X, Z):
 
 
 def _normalised(kernel, X, Z):
+    if type(kernel.kernel).__name__ == "Exp":
+        return _normalised_exp(kernel.kernel.kernel, X, Z)
     inner = gram(kernel.kernel, X, Z)
     (left, doubt), (right, other) = (_lengths(kernel.kernel, points) for points in (X, Z))
     scale = np.outer(left, right)
     value = inner.value / scale
     relative = doubt[:, None] + other + 4 * ULP
     return Rounded(value, inner.error / scale + relative * np.abs(value))
+
+
+def _normalised_exp(kernel, X, Z):
+    """Divided before the exponential is taken, which even long doubles could not hold."""
+    inner, own, other = gram(kernel, X, Z), _diagonal(kernel, X), _diagonal(kernel, Z)
+    exponent = inner.value - (own.value[:, None] + other.value) / 2
+    size = np.abs(inner.value) + (np.abs(own.value)[:, None] + np.abs(other.value)) / 2
+    error = inner.error + (own.error[:, None] + other.error) / 2 + 4 * ULP * size
+    value = np.exp(exponent)
+    return Rounded(value, value * np.expm1(np.minimum(error, 50)) + 8 * ULP * value + TINY)
 
 
 def _lengths(kernel, X):
