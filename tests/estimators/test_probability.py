@@ -64,20 +64,25 @@ def test_far_away_no_class_is_certain_and_none_is_nan(multi_class, n_classes):
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(far))
 
 
-def test_ctrl_c_between_the_folds_keeps_the_model_without_probabilities(monkeypatch):
-    X, y, X_new, _ = split(2)
+def interrupted_fit(monkeypatch, model, fold, X, y):
+    """Fit with Ctrl-C in one of the folds, counted over all machines; how many were solved."""
     solved = []
 
     def leave_out(*arguments):
         solved.append(original(*arguments))
-        return replace(solved[-1], stopped="interrupted") if len(solved) == 2 else solved[-1]
+        return replace(solved[-1], stopped="interrupted") if len(solved) == fold else solved[-1]
 
     original = svc.leave_out
     monkeypatch.setattr(svc, "leave_out", leave_out)
-    model = SVC(probability=True)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert len(solved) == 2
+    return len(solved)
+
+
+def test_ctrl_c_between_the_folds_keeps_the_model_without_probabilities(monkeypatch):
+    X, y, X_new, _ = split(2)
+    model = SVC(probability=True)
+    assert interrupted_fit(monkeypatch, model, 2, X, y) == 2
     assert not model.converged_
     np.testing.assert_array_equal(model.predict(X_new), SVC().fit(X, y).predict(X_new))
     with pytest.raises(NotFittedError):
@@ -86,17 +91,8 @@ def test_ctrl_c_between_the_folds_keeps_the_model_without_probabilities(monkeypa
 
 def test_ctrl_c_in_a_later_pair_leaves_no_probabilities_of_the_first_ones(monkeypatch):
     X, y, X_new, _ = split(3)
-    solved = []
-
-    def leave_out(*arguments):
-        solved.append(original(*arguments))
-        return replace(solved[-1], stopped="interrupted") if len(solved) == 13 else solved[-1]
-
-    original = svc.leave_out
-    monkeypatch.setattr(svc, "leave_out", leave_out)
     model = SVC(probability=True)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
+    interrupted_fit(monkeypatch, model, 13, X, y)
     with pytest.raises(NotFittedError, match="interrupted"):
         model.predict_proba(X_new)
 

@@ -135,8 +135,8 @@ class GradientDescent:
 
         It has converged when an epoch moves the model by at most a share `tol` of its length, or
         when the objective has not fallen by such a share for some epochs; unless it is plain that
-        there is more to gain. With a `validation`
-        objective the loss on that decides instead, and the best iterate is handed back.
+        there is more to gain. With a `validation` objective the loss on that decides instead, and
+        the best iterate is handed back.
         """
         began, trace, converged = perf_counter(), [], False
         epoch = self._compiled_epoch(objective)
