@@ -25,6 +25,7 @@ from maxmargin.errors import ConvergenceWarning, MercerWarning, RankWarning
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Normalised, Polynomial, Sigmoid
 
 SECONDS = 30
+OVERFLOW = "overflow|infinity"
 DOCUMENTED_WARNINGS = (ConvergenceWarning, MercerWarning, RankWarning)
 
 
@@ -46,6 +47,9 @@ def check(case):
     check_finite(attempt.model)
     again = fitted(case, case.plain)
     require(again.error is None, "refuses the dense float64 version only", again.error)
+    if refusal is not None and refusal.words == OVERFLOW:
+        check_overflow(case, attempt.model)
+        return
     if case.family in KERNEL_MACHINES:
         kernel_checks.check_machine(case, attempt.model, again.model)
     else:
@@ -137,7 +141,7 @@ def _kernel_refusal(case):
                 is_hair = lowest > -max(1e-9 * largest, 1e-290)
                 return Refusal("negative on the diagonal", optional=is_hair)
     if not gram(kernel, case.plain).is_finite:
-        return Refusal("overflow|infinity", optional=True)
+        return Refusal(OVERFLOW, optional=True)
     return None
 
 
@@ -160,6 +164,18 @@ def kernel_of(case):
 def check_refusal(case, error, refusal):
     require(refusal is not None, "refuses a valid case", repr(error))
     require(re.search(refusal.words, str(error)), "refuses in other words", repr(error))
+
+
+def check_overflow(case, model):
+    """The kernel overflows between some rows, but not in the fit: they may be of no weight. What is
+    asked of them is a number or a refusal."""
+    try:
+        values = model.predict(case.stored)
+    except ValueError as error:
+        require(re.search(OVERFLOW, str(error)), "refuses in other words", repr(error))
+        return
+    if values.dtype.kind == "f":
+        require(np.all(np.isfinite(values)), "predicts something not finite", values)
 
 
 # Warnings and numbers.

@@ -335,19 +335,19 @@ def check_kernel_ridge(case, model, again):
     if not is_semidefinite(K):
         return
     system = RidgeSystem(case, K)
-    for found in (model, again):
+    for found, X in ((model, case.stored), (again, case.plain)):
         c = found.dual_coef_[system.used].astype(LONG) / system.root
         residual, allowed = system.residual(c), system.allowed(c)
-        if residual > allowed and system.by_gradients and says_so(case):
+        if residual > allowed and system.by_gradients and says_so(case, X):
             allowed = float(np.sqrt(system.y @ system.y))  # of no coefficients at all
         require(residual <= allowed, "leaves a residual", f"{residual} > {allowed}")
 
 
-def says_so(case):
-    """Whether the fit warns that it has not converged."""
+def says_so(case, X):
+    """Whether the fit of these rows warns that it has not converged."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        case.fit(case.estimator(), case.stored)
+        case.fit(case.estimator(), X)
     return any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
