@@ -40,12 +40,16 @@ class Machine:
         return self.error @ size + (len(size) + 8) * ULP * (np.abs(self.K) @ size)
 
     @property
-    def resolution(self):
-        """The finest violation that floats can tell from none: f may be off, and because c keeps
-        its sum, it moves in ulps of its largest entry."""
+    def grain(self):
+        """The finest difference of f that floats can make: f may be off, and because c keeps its
+        sum, it moves in ulps of its largest entry."""
         unit = ULP * np.max(np.abs(self.c)) * np.max(np.abs(self.K))
-        size = np.max(np.abs(self.p)) + abs(self.b)
-        return float(np.max(self.slip) + unit + 8 * ULP * size)
+        return float(np.max(self.slip) + unit)
+
+    @property
+    def resolution(self):
+        """The finest violation that floats can tell from none."""
+        return self.grain + float(8 * ULP * (np.max(np.abs(self.p)) + abs(self.b)))
 
     @property
     def square(self):
