@@ -95,7 +95,7 @@ def test_conjugate_gradients_equal_cholesky(options, container):
     weight = np.random.default_rng(0).uniform(0, 2, len(X))
     options = {"alpha": [0.1, 1.0], **options}
     direct = KernelRidge(solver="cholesky", **options).fit(container(X), y, weight)
-    options = {"solver": "cg", "tol": 1e-12, "memory_limit": 0.05, **options}  # of 30 pivots
+    options = {"solver": "cg", "tol": 1e-12, "memory_limit": 0.15, **options}  # of 30 pivots
     steps = KernelRidge(**options).fit(container(X), y, weight)
     assert_close(steps.dual_coef_, direct.dual_coef_)
     assert_close(steps.predict(X), direct.predict(X))
@@ -110,6 +110,19 @@ def test_conjugate_gradients_on_houses():
     assert np.linalg.norm(rest) <= 1.01e-8 * np.linalg.norm(y)
     assert_close(steps.predict(X), direct.predict(X), 1e-7)
     assert 1 < steps.n_iter_ < 100
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e12])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-14])
+def test_a_small_alpha_does_not_spoil_the_preconditioner(alpha, factor):
+    """Divided by it, the rounding of what the large eigenvalues explain was larger than they."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1000, 20)), rng.standard_normal(1000)
+    kernel = factor * kernels.RBF(gamma=0.1)
+    model = KernelRidge(alpha=alpha, kernel=kernel, solver="cg").fit(X, y)
+    assert model.n_iter_ < 100
+    rest = y - kernel(X) @ model.dual_coef_ - alpha * model.dual_coef_
+    assert np.linalg.norm(rest) <= 1.01e-8 * np.linalg.norm(y)
 
 
 def test_the_memory_limit_decides_between_the_two(monkeypatch):

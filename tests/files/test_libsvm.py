@@ -169,11 +169,11 @@ def test_a_kernel_object_and_labels_that_are_whole_floats(tmp_path):
         (lambda: fitted("LinearSVC"), "LIBSVM has no LinearSVC"),
         (
             lambda: sklearn.svm.SVC().fit(*data()),
-            "only an SVC of maxmargin can be written, got one of sklearn; from_sklearn(model) is",
+            "only models of maxmargin can be written, and this SVC is one of sklearn; from_sk",
         ),
         (
             lambda: type("NuSVC", (maxmargin.NuSVC,), {"__module__": "others.svm"})(),
-            "only a NuSVC of maxmargin can be written, got one of others.",
+            "only models of maxmargin can be written, and this NuSVC is one of others.",
         ),
         (
             lambda: make_pipeline(StandardScaler(), maxmargin.SVC()).fit(*data()),

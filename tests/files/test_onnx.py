@@ -109,9 +109,9 @@ def test_what_cannot_be_written_is_refused():
     for kernel in (Laplacian(0.5), Custom(lambda X, Z: X @ Z.T), lambda X, Z: X @ Z.T):
         with pytest.raises(TypeError, match=r"to_onnx: .*cannot be written"):
             to_onnx(fitted("SVC", kernel=kernel))
-    with pytest.raises(TypeError, match="cannot write a KernelRidge"):
+    with pytest.raises(TypeError, match="cannot write this KernelRidge"):
         to_onnx(fitted("KernelRidge"))
-    with pytest.raises(TypeError, match="cannot write an SVC of sklearn"):
+    with pytest.raises(TypeError, match="cannot write this SVC of sklearn"):
         to_onnx(sklearn.svm.SVC().fit(*data()))
     with pytest.raises(TypeError, match="Perceptron with a kernel"):
         to_onnx(fitted("Perceptron", kernel="rbf"))

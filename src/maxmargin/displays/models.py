@@ -41,9 +41,10 @@ def kernel_of(model):
 
 
 def is_one_vs_rest(model):
-    """Kernel machines have a problem per pair of classes unless they say otherwise."""
-    usual = "ovo" if hasattr(model, "dual_coef_") else "ovr"
-    return getattr(model, "multi_class", usual) == "ovr" and len(model.classes_) > 2
+    """Kernel machines know what they were fitted as; linear models have a problem per class."""
+    if hasattr(model, "_is_one_vs_rest"):
+        return model._is_one_vs_rest()
+    return len(model.classes_) > 2
 
 
 def problem_names(model):

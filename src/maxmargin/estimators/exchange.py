@@ -6,7 +6,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
-from maxmargin.estimators.multiclass import OneVsOne, OneVsRest
 from maxmargin.estimators.one_class import OneClassSVM
 from maxmargin.estimators.parameters import kernel_of
 from maxmargin.estimators.svc import SVC, NuSVC
@@ -35,7 +34,7 @@ def to_sklearn(model):
         )
     check_is_fitted(model)
     model._check_unaltered()
-    if hasattr(model, "classes_") and isinstance(model._fitted_decomposition(), OneVsRest):
+    if hasattr(model, "classes_") and model._is_one_vs_rest():
         raise TypeError("to_sklearn: scikit-learn's SVC has no multi_class='ovr'.")
     if model._is_of_function():
         raise TypeError("to_sklearn: a function as kernel needs the training rows, too.")
@@ -128,7 +127,7 @@ def from_sklearn(model):
         if hasattr(model, attribute):
             setattr(ours, attribute, getattr(model, attribute))
     if hasattr(model, "classes_"):
-        ours._how = OneVsOne(len(model.classes_))
+        ours._keep_decomposition()
     else:  # one machine: its count is that of all support vectors
         ours.n_support_ = np.array([len(ours.support_)], dtype=np.int32)
     kernel = kernel_of(ours)

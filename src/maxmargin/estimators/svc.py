@@ -90,9 +90,16 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         rest = getattr(self, "multi_class", "ovo") == "ovr" and n_classes > 2
         return OneVsRest(n_classes) if rest else OneVsOne(n_classes)
 
+    def _keep_decomposition(self):
+        """Of classes that are known, from a fit or from elsewhere."""
+        self._how = self._decomposition(len(self.classes_))
+
     def _fitted_decomposition(self):
         """That of the last fit, whatever `multi_class` says by now."""
         return getattr(self, "_how", None) or self._decomposition(len(self.classes_))
+
+    def _is_one_vs_rest(self):
+        return isinstance(self._fitted_decomposition(), OneVsRest)
 
     def _shapes(self, n_support):
         how = self._fitted_decomposition()
@@ -160,10 +167,11 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         return slice(end - int(self.n_support_[k]), end)
 
     def _keep(self, X, targets, outcomes):
-        labels, how = targets.labels, self._decomposition(len(targets.classes))
+        self.classes_, self.class_weight_ = targets.classes, targets.class_weight
+        self._keep_decomposition()
+        labels, how = targets.labels, self._how
         positions = {task: position for position, task in enumerate(how.tasks)}
         present = {k for k, rows in enumerate(targets.members) if len(rows)}
-        self.classes_, self.class_weight_, self._how = targets.classes, targets.class_weight, how
         self.intercept_ = how.intercepts_without_training(present)
         self.n_iter_ = np.zeros(len(positions), dtype=np.int32)
         self.norms_ = np.zeros(len(positions))  # |w| of each machine

@@ -1,17 +1,8 @@
 """What to say of a model that a file cannot hold."""
 
-import re
-
 from sklearn.pipeline import Pipeline
 
 from maxmargin.estimators.exchange import CLASSES
-
-# By the sound: an SVC, an RBFSampler, an Estimator; a NuSVC, a OneClassSVM, a UnionOfSomething.
-TAKES_AN = re.compile(r"[AEFHILMNORSX][A-Z]|[AEI]|O(?!ne)")
-
-
-def with_article(name):
-    return f"{'an' if TAKES_AN.match(name) else 'a'} {name}"
 
 
 def way_out(model, function, holds):

@@ -171,7 +171,7 @@ def _model_of(head, rows, n_features):
         model.n_support_ = np.array(head["nr_sv"], dtype=np.int32)[places]
         model.n_iter_ = np.zeros(len(intercepts), dtype=np.int32)
         model.class_weight_ = np.ones(len(model.classes_))
-        model._how = model._decomposition(len(model.classes_))
+        model._keep_decomposition()
     else:
         model.n_support_, model.n_iter_ = np.array([n], dtype=np.int32), 0
     model.intercept_ = intercepts

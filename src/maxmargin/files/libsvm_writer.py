@@ -5,7 +5,7 @@ import numpy as np
 from maxmargin import arrays
 from maxmargin.estimators.exchange import CLASSES, _kernel_parameters
 from maxmargin.files.access import reasons_named, replacing
-from maxmargin.files.advice import way_out, with_article
+from maxmargin.files.advice import way_out
 from maxmargin.files.libsvm_layout import KERNEL_TYPES, LARGEST_LABEL, SVM_TYPES, reordered
 from maxmargin.files.schema import check_model
 
@@ -63,7 +63,7 @@ def _check_class(model):
     if name not in CLASSES:
         raise ValueError(f"LIBSVM has no {name}, only {', '.join(CLASSES)}{advice}.")
     raise ValueError(
-        f"only {with_article(name)} of maxmargin can be written, got one of "
+        f"only models of maxmargin can be written, and this {name} is one of "
         f"{type(model).__module__.partition('.')[0]}{advice}."
     )
 
@@ -78,7 +78,7 @@ def _parts(model):
     rows, labels = np.arange(coef.shape[1]), {}
     if hasattr(model, "classes_"):
         classes, counts = _whole_labels(model.classes_), model.n_support_.tolist()
-        if getattr(model, "multi_class", "ovo") == "ovr" and len(classes) > 2:
+        if model._is_one_vs_rest():
             raise ValueError("LIBSVM has no multi_class='ovr', only a machine for every pair.")
         order = list(range(len(classes)))
         if len(classes) == 2:

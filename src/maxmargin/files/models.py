@@ -11,7 +11,7 @@ import maxmargin
 from maxmargin.errors import class_of
 from maxmargin.files import archive
 from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named, replacing
-from maxmargin.files.advice import way_out, with_article
+from maxmargin.files.advice import way_out
 from maxmargin.files.decoding import Decoder
 from maxmargin.files.encoding import Encoder
 from maxmargin.files.schema import check_model, known_attributes, schema_of
@@ -63,7 +63,7 @@ def write_model(model, file):
     """What `save` writes, into a file that is open."""
     if not _is_ours(model):
         raise ValueError(
-            f"a model file cannot hold {with_article(class_of(model))}, only estimators of "
+            f"a model file cannot hold this {class_of(model)}, only estimators of "
             f"maxmargin{way_out(model, 'save', _is_ours)}."
         )
     encoder, parameters = Encoder(), _parameters(model)
@@ -121,7 +121,7 @@ def _assembled(cls, parameters, attributes):
     vars(model).update(attributes)
     check_model(model)
     if isinstance(model, (maxmargin.SVC, maxmargin.NuSVC)):
-        model._how = model._decomposition(len(model.classes_))
+        model._keep_decomposition()
     return model
 
 

@@ -13,7 +13,6 @@ from maxmargin.errors import class_of
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.linear_base import LinearModel
 from maxmargin.estimators.one_class import BOUNDARY, OneClassSVM
-from maxmargin.files.advice import with_article
 from maxmargin.files.onnx_kernels import Formula
 from maxmargin.kernels import Precomputed
 
@@ -49,7 +48,7 @@ def to_onnx(model, *, dtype="float64"):
     """
     check_is_fitted(model)
     if not isinstance(model, (BaseSVM, LinearModel)):
-        raise TypeError(f"to_onnx: cannot write {with_article(class_of(model))}.")
+        raise TypeError(f"to_onnx: cannot write this {class_of(model)}.")
     if isinstance(model, BaseSVM) and model._fitted_rows() == "anything":
         raise TypeError("to_onnx: a kernel that is a function cannot be written.")
     if dtype not in INPUT_TYPES:

@@ -14,6 +14,7 @@ from maxmargin.solvers.closed_form import EPSILON, column_norms
 from maxmargin.solvers.interrupts import interruptible
 
 MOST_PIVOTS = 500  # of K, in the preconditioner
+COPIES = 3  # of its factors, while they are made orthogonal
 
 
 @dataclass(frozen=True)
@@ -149,22 +150,26 @@ def _conjugate_gradients(product, B, precondition, goal, max_iter):
 def preconditioner(system, alphas, memory):
     """v -> (LL' + alpha I)^-1 v, where LL' is a partial Cholesky factorisation of K.
 
-    It takes the few large eigenvalues of K out of the way, on which gradients would dwell. With
-    L'L = V diag(e) V' the inverse is (v - LV diag(1 / (e + alpha)) V'L'v) / alpha. (The rows of
-    `factors` are the columns of L.)
+    It takes the few large eigenvalues of K out of the way, on which gradients would dwell: with
+    the singular values L = U diag(s) V', v is divided by s^2 + alpha along the columns of U, and
+    by alpha across. (The rows of `factors` are the columns of L.)
     """
     diagonal = system.diagonal()
-    size = int(min(system.n, MOST_PIVOTS, max(1, memory // (8 * system.n))))
+    size = int(min(system.n, MOST_PIVOTS, max(1, memory // (COPIES * 8 * system.n))))
     factors = partial_cholesky(system.column, diagonal, size, float(np.min(alphas)))
     shifts = np.maximum(alphas, EPSILON * float(np.sum(np.abs(diagonal))))
     shifts[shifts == 0] = 1.0
     if not len(factors):  # K is nothing beside alpha
         return lambda v: v / shifts
-    eigenvalues, vectors = linalg.eigh(factors @ factors.T)
-    eigenvalues, basis = np.maximum(eigenvalues, 0.0)[:, None], vectors.T @ factors
+    basis, triangle = interruptible(factors.size * len(factors), np.linalg.qr, factors.T)
+    turn, singular, _ = np.linalg.svd(triangle)
+    basis, eigenvalues = basis @ turn, singular[:, None] ** 2
 
     def apply(v):
-        return (v - basis.T @ ((basis @ v) / (eigenvalues + shifts))) / shifts
+        along = basis.T @ v
+        across = v - basis @ along
+        across -= basis @ (basis.T @ across)  # rounding, which a small alpha would blow up
+        return basis @ (along / (eigenvalues + shifts)) + across / shifts
 
     return apply
 
