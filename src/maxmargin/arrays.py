@@ -195,19 +195,32 @@ def is_thin(X):
 
 
 def first_not_finite(X):
-    """Where the first NaN or infinity of an array, a sparse matrix or a list stands, in words."""
+    """Where the first NaN or infinity of an array, a sparse matrix or a list stands, in words; None
+    where all is well."""
     if is_sparse(X):
         X = canonical_csr(X)
+        if np.all(np.isfinite(X.data)):
+            return None
         first = int(np.argmin(np.isfinite(X.data)))
         row = int(np.searchsorted(X.indptr, first, side="right")) - 1
         return f"row {row}, column {X.indices[first]}"
     try:
         fine = np.isfinite(np.asarray(X, dtype=np.float64))
-    except (TypeError, ValueError):  # labels: only NaN differs from itself
-        X = np.asarray(X, dtype=object)
-        fine = X == X
+    except (TypeError, ValueError):  # labels, or the missing values of pandas
+        fine = np.asarray(np.frompyfunc(_is_there, 1, 1)(np.asarray(X, dtype=object)), dtype=bool)
+    if np.all(fine):
+        return None
     place = [int(k) for k in np.unravel_index(np.argmin(fine), fine.shape)]
     return f"row {place[0]}, column {place[1]}" if len(place) == 2 else f"index {place[0]}"
+
+
+def _is_there(value):
+    """Whether a number is finite, and anything else is not missing: only NaN differs from itself,
+    and of pandas' NA nobody can tell."""
+    try:
+        return bool(np.isfinite(value))
+    except TypeError:
+        return value is not None and isinstance(value == value, (bool, np.bool_)) and value == value
 
 
 def is_finite(X):

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from every_estimator import EVERY, EXPORTED, IGNORED, QUESTIONS, TAKE_SPARSE, data_for, made
 from scipy import sparse
@@ -63,6 +64,28 @@ def test_targets_are_finite(title, bad):
     X, y = data_for(model)
     with pytest.raises(ValueError, match=r"^Input y contains (NaN|infinity) \(first at index 9\)"):
         model.fit(X, spoiled(y, 9, bad))
+
+
+@pytest.mark.parametrize("title", EVERY)
+def test_missing_values_of_pandas_are_refused_with_their_place(title):
+    """Of which float() and bool() both fail, so that no comparison finds them."""
+    model = EVERY[title]()
+    X, y = data_for(model)
+    frame = pd.DataFrame(X).astype("Float64")
+    frame.iloc[7, 1] = pd.NA
+    for rows in (frame, frame.to_numpy(dtype=object)):
+        with pytest.raises(ValueError, match=r"^Input X contains NaN \(first at row 7, column 1\)"):
+            model.fit(rows, y)
+
+
+@pytest.mark.parametrize("kind", ["string", "object", "category"])
+@pytest.mark.parametrize("title", [t for t, make in EVERY.items() if hasattr(make(), "score")])
+def test_labels_that_are_missing_are_refused_with_their_place(title, kind):
+    model = EVERY[title]()
+    X, y = data_for(model)
+    labels = pd.Series([str(label) for label in y], dtype=kind).mask(np.arange(len(y)) == 9)
+    with pytest.raises(ValueError, match=r"^Input y contains NaN \(first at index 9\)"):
+        model.fit(X, labels)
 
 
 @pytest.mark.parametrize("bad", BAD)

@@ -9,6 +9,10 @@ from maxmargin import arrays
 from maxmargin.errors import KernelError, MercerWarning, warn
 from maxmargin.kernels import mercer
 
+# In scikit-learn's words; of labels it does not say which input, of pandas' NA not what is wrong.
+NOT_FINITE = re.compile(
+    r"^Input ((?P<name>X|y) )?contains (?P<kind>NaN|infinity)|NA is ambiguous|'NAType'"
+)
 MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked
 ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
 ASYMMETRY_OF_FUNCTION = 1e-5  # the same of what a function returns, which may be single precision
@@ -18,17 +22,22 @@ LARGEST_WEIGHT = 1e100  # beyond it, products of weights would overflow
 
 
 def validate_data(estimator, X, y="no_validation", **options):
-    """scikit-learn's function of this name, except that a number that is not finite is refused with
-    the place where it stands."""
+    """scikit-learn's function of this name, except that a number that is not finite, or a value
+    that is missing, is refused with the place where it stands."""
     try:
         return validation.validate_data(estimator, X, y, **options)
-    except ValueError as error:
-        refused = re.match(r"Input (X|y) contains (NaN|infinity)", str(error))
+    except (TypeError, ValueError) as error:
+        refused = NOT_FINITE.search(str(error))
         if refused is None:
             raise
-        place = arrays.first_not_finite(X if refused[1] == "X" else y)
-        message = str(error).replace(refused[0], f"{refused[0]} (first at {place})", 1)
-        raise ValueError(message) from None
+        for name, values in (("y", y), ("X", X)):
+            if values is None or refused["name"] not in (None, name):
+                continue
+            if place := arrays.first_not_finite(values):
+                words = f"Input {name} contains {refused['kind'] or 'NaN'} (first at {place})"
+                rest = str(error)[refused.end() :] if refused["kind"] else ""
+                raise ValueError(words + (rest or ".")) from None
+        raise
 
 
 def check_labels_finite(y):
