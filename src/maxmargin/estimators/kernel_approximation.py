@@ -5,12 +5,14 @@ the kernel between the data and some of its rows. Both turn an n x n kernel matr
 numbers, on which a linear machine takes time proportional to n.
 """
 
+from contextlib import nullcontext
 from math import sqrt
 from typing import ClassVar
 
 import numpy as np
 
 from maxmargin import arrays
+from maxmargin.engines.threads import single_threaded_blas
 from maxmargin.errors import OVERFLOW, KernelError, MercerWarning, warn
 from maxmargin.estimators.feature_maps import FeatureMap
 from maxmargin.estimators.parameters import (
@@ -30,6 +32,7 @@ from maxmargin.solvers.interrupts import interruptible
 # Eigenvalues below this share of the largest are rounding error as much as they are kernel.
 NEGLIGIBLE = 1e-12
 ROW_BLOCK = 512
+SMALL = 256  # landmarks, for which one thread of BLAS is as fast
 
 
 # By Bochner's theorem a kernel of x - z is the Fourier transform of a density: draw from that.
@@ -237,7 +240,9 @@ class Nystroem(FeatureMap):
         landmarks = np.sort(rng.choice(n, size=min(n, self.n_components), replace=False))
         components = arrays.take(X, landmarks)
         K = _finite_matrix(kernel, components)
-        self.normalization_, self.rank_ = _inverse_root(K, kernel)
+        # Small eigenvalues blow up rounding, which is another one with every number of threads.
+        with single_threaded_blas() if len(landmarks) <= SMALL else nullcontext():
+            self.normalization_, self.rank_ = _inverse_root(K, kernel)
         self.kernel_ = kernel
         self.components_ = components
         self.component_indices_ = landmarks
