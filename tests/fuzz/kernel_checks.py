@@ -98,7 +98,7 @@ def nu_unit(machine):
 
 def has_margin(machine):
     """Whether the reduced hulls are clearly apart; if not, a nu classifier has no scale."""
-    clear = 2 * gap_of_hulls(machine) < 0.1 * machine.square
+    clear = 2 * gap_of_hulls(machine) < 0.01 * machine.square
     told = machine.square / class_sum(machine) > FLOATS_CAN * machine.grain
     return clear and told and np.max(np.abs(np.diagonal(machine.K))) > 1e-290
 
@@ -131,7 +131,7 @@ def check_promise(case, model, machine, proof):
     finest = machine.resolution
     if not proof.optimal:
         limited = 0 <= case.parameters["max_iter"] <= np.max(model.n_iter_)
-        excused = limited or machine.is_hard or case.family == "NuSVC"
+        excused = limited or machine.is_hard or case.family == "NuSVC" or is_blind(case, machine)
         require(not model.converged_, "says converged without proof", proof)
         require(
             excused or case.parameters["tol"] < FLOATS_CAN * finest,
@@ -149,6 +149,13 @@ def check_promise(case, model, machine, proof):
     allowed = 2 * violation * machine.box_size
     slip = machine.primal_slip + machine.dual_slip + 2 * finest * machine.box_size
     require(machine.gap <= allowed + slip, "gap is larger than tol allows", float(machine.gap))
+
+
+def is_blind(case, machine):
+    """Whether no entry of K can be told from another, and what it hides is more than tol: then not
+    even the sign of a step's curvature is known."""
+    doubt = np.max(machine.error)
+    return np.ptp(machine.K) <= 4 * doubt and doubt * machine.box_size > case.parameters["tol"]
 
 
 def check_oracle(case, machine, proof):
