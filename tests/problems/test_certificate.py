@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from oracle import oracle_objective
 from zoo import ZOO
 
+from maxmargin import SVC
 from maxmargin.engines import engine_named
+from maxmargin.errors import ConvergenceWarning
 from maxmargin.kernels import RBF, Linear
 from maxmargin.problems import certify
 from maxmargin.problems.certificate import combine
@@ -140,6 +142,16 @@ def test_what_is_not_a_number_is_not_optimal(where):
     proof = certify(NOISY, parts["coef"], parts["bias"], 1e-3, parts["expansion"])
     assert not proof.optimal
     assert proof.kkt_violation == np.inf
+
+
+def test_nor_is_what_the_targets_drown_in():
+    """Equal points whose kernel values are 1e67: what is left of c in f is far above the labels."""
+    X, y = np.full((133, 8), 1e8), np.where(np.arange(133) < 67, -1.0, 1.0)
+    weight = np.random.default_rng(0).integers(0, 4, 133)
+    with pytest.warns(ConvergenceWarning, match="KKT violation"):
+        model = SVC(kernel="poly", degree=4, class_weight="balanced").fit(X, y, weight)
+    assert not model.certificate_.optimal
+    assert not model.converged_
 
 
 def test_nor_is_a_hard_margin_without_a_bias():

@@ -44,7 +44,7 @@ def fill_offsets(coef, lower, upper, epsilon, up, low):
 def balance(coef, lower, upper, groups, totals):
     """Give back to each group the sum that a million rounded steps have worn away.
 
-    The free variable with the most room takes the difference, if that is far below its own size.
+    The free variable with the most room takes the difference, if it has that much.
     """
     for group in range(len(totals)):
         missing = totals[group]
@@ -55,7 +55,7 @@ def balance(coef, lower, upper, groups, totals):
                 room = min(coef[k] - lower[k], upper[k] - coef[k], abs(coef[k]))  # zero stays zero
                 if room > most:
                     widest, most = k, room
-        if abs(missing) < 0.5 * most:
+        if abs(missing) <= most:
             coef[widest] += missing
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from maxmargin import arrays
 from maxmargin.kernels.pairs import Pairs, Points
 
+EPSILON = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -200,6 +202,8 @@ class _Measured:
         self.growth, self.shrinkage, self.outside, self.n_zero, self.n_bound, self.is_hard = (
             measure(coef, residual, problem.lower, problem.upper, problem.epsilon, losses)
         )
+        if _is_drowned(problem, expansion):
+            self.growth = self.shrinkage = np.inf
         square = float(coef @ expansion)
         if self.is_hard:
             # Shrink the separator's margins to the smallest: that one satisfies every constraint.
@@ -207,6 +211,13 @@ class _Measured:
             self.primal = np.inf if margin <= 0 else 0.5 * square / margin**2
         else:
             self.primal = float(0.5 * square + bias @ problem.totals + losses.sum())
+
+
+def _is_drowned(problem, expansion):
+    """Whether an ulp of f is as large as the targets: then p - f is f whatever they are, and says
+    nothing of any condition."""
+    largest = float(np.max(np.abs(problem.linear), initial=0.0))
+    return 0.0 < largest <= EPSILON * float(np.max(np.abs(expansion), initial=0.0))
 
 
 def _imbalance(problem, coef):
