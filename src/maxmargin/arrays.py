@@ -199,9 +199,10 @@ def first_not_finite(X):
     where all is well."""
     if is_sparse(X):
         X = canonical_csr(X)
-        if np.all(np.isfinite(X.data)):
+        fine = np.isfinite(X.data)
+        if np.all(fine):
             return None
-        first = int(np.argmin(np.isfinite(X.data)))
+        first = int(np.argmin(fine))
         row = int(np.searchsorted(X.indptr, first, side="right")) - 1
         return f"row {row}, column {X.indices[first]}"
     try:

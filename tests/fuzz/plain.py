@@ -116,9 +116,13 @@ def _scaled(kernel, X, Z):
 
 
 def _exp(kernel, X, Z):
-    inner = gram(kernel.kernel, X, Z)
-    value = np.exp(inner.value)
-    return Rounded(value, value * np.expm1(inner.error) + 8 * ULP * value + TINY)
+    return _exponential(*gram(kernel.kernel, X, Z))
+
+
+def _exponential(exponent, error):
+    """exp(exponent), when the exponent is known up to `error`."""
+    value = np.exp(exponent)
+    return Rounded(value, value * np.expm1(error) + 8 * ULP * value + TINY)
 
 
 def _conformal(kernel, X, Z):
@@ -145,8 +149,7 @@ def _normalised_exp(kernel, X, Z):
     exponent = inner.value - (own.value[:, None] + other.value) / 2
     size = np.abs(inner.value) + (np.abs(own.value)[:, None] + np.abs(other.value)) / 2
     error = inner.error + (own.error[:, None] + other.error) / 2 + 4 * ULP * size
-    value = np.exp(exponent)
-    return Rounded(value, value * np.expm1(error) + 8 * ULP * value + TINY)
+    return _exponential(exponent, error)
 
 
 def _lengths(kernel, X):
