@@ -52,6 +52,16 @@ class Machine:
         return self.grain + float(8 * ULP * (np.max(np.abs(self.p)) + abs(self.b)))
 
     @property
+    def grain_of_twins(self):
+        """The finest difference of f at the optimum, wherever c is: equal points that oppose each
+        other are at a bound there, and cancel in f only as well as products are rounded."""
+        equal = np.array([np.all(row == self.K, axis=1) for row in self.K])
+        opposed = self.p[:, None] - self.p[None, :] > 2 * self.epsilon
+        room = np.minimum(self.upper[:, None], -self.lower[None, :])
+        apart = np.max(np.where(equal & opposed & np.isfinite(room), room, 0), axis=1)
+        return float(ULP * np.max(np.abs(self.K) @ apart))
+
+    @property
     def square(self):
         return self.c @ self.f
 
@@ -94,8 +104,9 @@ class Machine:
         own = np.abs(self.c) @ self.slip + 8 * ULP * abs(self.b * self.total)
         if self.is_hard:
             margin = np.min(self.p * (self.f + self.b))
-            relative = 4 * np.max(wrong) / max(margin, 1e-300)
-            return (own + abs(self.square) * relative) / min(1.0, max(float(margin), 1e-150)) ** 2
+            if margin <= 2 * np.max(wrong):  # for all that floats know, there may be none
+                return LONG(np.inf)
+            return (own + abs(self.square) * 4 * np.max(wrong) / margin) / min(margin, 1) ** 2
         box = np.maximum(self.upper, -self.lower)
         return own + box @ wrong + (len(box) + 8) * ULP * abs(self.primal)
 
