@@ -152,10 +152,11 @@ def check_promise(case, model, machine, proof):
 
 
 def is_blind(case, machine):
-    """Whether no entry of K can be told from another, and what it hides is more than tol: then not
+    """Whether K cannot tell any point from another, and what it hides is more than tol: then not
     even the sign of a step's curvature is known."""
-    doubt = np.max(machine.error)
-    return np.ptp(machine.K) <= 4 * doubt and doubt * machine.box_size > case.parameters["tol"]
+    doubt, square = np.max(machine.error), np.diagonal(machine.K)
+    apart = np.max(square[:, None] + square[None, :] - 2 * machine.K)
+    return apart <= 8 * doubt and doubt * machine.box_size > case.parameters["tol"]
 
 
 def check_oracle(case, machine, proof):
