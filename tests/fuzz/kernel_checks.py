@@ -118,12 +118,11 @@ def check_certificate(case, machine, proof):
             require_close(proof.dual_objective, -square / 2, slip, "dual is untrue")
         return
     require_close(proof.dual_objective, machine.dual, machine.dual_slip, "dual is untrue")
+    primal, slip = machine.primal, machine.primal_slip
     if isinstance(machine, NuTube):  # the best tube is at most as dear as the one reported
-        slip = machine.primal_slip
-        require(machine.primal <= proof.primal_objective + slip, "primal is untrue", proof)
-    elif np.isfinite(machine.primal + machine.primal_slip):
-        slip = machine.primal_slip
-        require_close(proof.primal_objective, machine.primal, slip, "primal is untrue")
+        require(primal <= proof.primal_objective + slip, "primal is untrue", proof)
+    elif np.isfinite(primal + slip):
+        require_close(proof.primal_objective, primal, slip, "primal is untrue")
 
 
 def check_promise(case, model, machine, proof):

@@ -74,6 +74,11 @@ class Machine:
         return bool(np.any(np.isinf(self.upper) | np.isinf(self.lower)))
 
     @property
+    def margin(self):
+        """The smallest margin of any point, where p are labels."""
+        return np.min(self.p * (self.f + self.b))
+
+    @property
     def loss(self):
         residual = self.p - self.f - self.b
         up = self.upper * np.maximum(residual - self.epsilon, 0)
@@ -83,7 +88,7 @@ class Machine:
     @property
     def primal(self):
         if self.is_hard:  # shrink the margins to the smallest, which satisfies every constraint
-            margin = np.min(self.p * (self.f + self.b))
+            margin = self.margin
             return self.square / 2 / margin**2 if margin > 0 else LONG(np.inf)
         return self.square / 2 + LONG(self.b) * LONG(self.total) + self.loss
 
@@ -103,7 +108,7 @@ class Machine:
         wrong = self.slip + 8 * ULP * size
         own = np.abs(self.c) @ self.slip + 8 * ULP * abs(self.b * self.total)
         if self.is_hard:
-            margin = np.min(self.p * (self.f + self.b))
+            margin = self.margin
             if margin <= 2 * np.max(wrong):  # for all that floats know, there may be none
                 return LONG(np.inf)
             return (own + abs(self.square) * 4 * np.max(wrong) / margin) / min(margin, 1) ** 2
