@@ -43,6 +43,17 @@ def storage(X):
     return np.ascontiguousarray(X), nothing, nothing
 
 
+def flat(X):
+    """The numbers of all rows in one array, their columns, and where each row begins and ends.
+
+    A dense matrix has no columns to tell: every row holds all of them in order.
+    """
+    if is_sparse(X):
+        return X.data, X.indices, X.indptr
+    starts = np.arange(X.shape[0] + 1) * X.shape[1]
+    return np.ascontiguousarray(X).ravel(), np.empty(0, dtype=np.int32), starts
+
+
 def take(X, rows):
     """The chosen rows of an array, a sparse matrix or a list."""
     if hasattr(X, "iloc"):  # a data frame indexes by label
@@ -120,6 +131,13 @@ def sparse_rows(X, dtype):
     return sparse.csr_array((values, columns, indptr.astype(index)), shape=X.shape)
 
 
+def stored_alike(A, B):
+    """Two matrices of the same columns, both sparse if one is."""
+    if is_sparse(A) == is_sparse(B):
+        return A, B
+    return tuple(X if is_sparse(X) else sparse_rows(X, X.dtype) for X in (A, B))
+
+
 def dots(A, B, out=None):
     """A @ B.T as a dense array, written to `out` when that is given."""
     if is_sparse(A) and is_sparse(B):
@@ -139,10 +157,10 @@ def dots(A, B, out=None):
 
 
 def squared_norms(X):
-    """|x|^2 of every row, summed in float64."""
+    """|x|^2 of every row, summed in float64 or better."""
     if is_sparse(X):
         return _row_sums(canonical_csr(X), np.square)
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return np.einsum("ij,ij->i", X, X, dtype=np.result_type(X.dtype, np.float64))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # who asks sees inf or NaN and says what overflowed

@@ -73,17 +73,55 @@ def gaussian_from_dots_64(tile, squared_norms_a, squared_norms_b, gamma, far):
 @compiled
 def far_gaussian_from_dots(tile, squared_norms_a, squared_norms_b, gamma, far, A, B):
     """The same for the rows that were left: points so far out that what |x|^2 + |z|^2 - 2 x.z loses
-    to rounding would show. Where most of it cancels, differences take its place."""
+    to rounding would show. Where most of it cancels, differences take its place.
+
+    A and B are the rows as `arrays.flat` lays them out.
+    """
+    a, a_columns, a_starts = A
+    b, b_columns, b_starts = B
     for i in range(tile.shape[0]):
         norm = squared_norms_a[i]
         if gamma * norm <= far:
             continue
+        first, last = a_starts[i], a_starts[i + 1]
         for j in range(tile.shape[1]):
             terms = norm + squared_norms_b[j]
             distance = terms - 2.0 * tile[i, j]
             if distance < CANCELLED * terms:
-                distance = 0.0
-                for k in range(A.shape[1]):
-                    distance += (A[i, k] - B[j, k]) * (A[i, k] - B[j, k])
+                begin, end = b_starts[j], b_starts[j + 1]
+                if len(a_columns) == 0:
+                    distance = _squared_distance(a[first:last], b[begin:end])
+                else:
+                    distance = _squared_distance_of_sparse(
+                        a[first:last], a_columns[first:last], b[begin:end], b_columns[begin:end]
+                    )
             t = gamma * distance
             tile[i, j] = np.exp(-t) if t < VANISHED else 0.0  # most do, and exp takes its time
+
+
+@compiled
+def _squared_distance(a, b):
+    distance = 0.0
+    for k in range(len(a)):
+        distance += (a[k] - b[k]) * (a[k] - b[k])
+    return distance
+
+
+@compiled
+def _squared_distance_of_sparse(a, a_columns, b, b_columns):
+    """The columns of both rise, so one pass over the two finds those they have in common."""
+    distance = 0.0
+    p, q = 0, 0
+    while p < len(a) or q < len(b):
+        difference = 0.0
+        if q == len(b) or (p < len(a) and a_columns[p] <= b_columns[q]):
+            difference += a[p]
+            if q < len(b) and a_columns[p] == b_columns[q]:
+                difference -= b[q]
+                q += 1
+            p += 1
+        else:
+            difference -= b[q]
+            q += 1
+        distance += difference * difference
+    return distance

@@ -136,13 +136,14 @@ def _shifted(X, centre, dtype):
 
 def _mend(distances, norms, A, B):
     """Compute those that have lost their digits again, from the differences."""
-    for strip in arrays.blocks(len(A), max(1, 1_000_000 // max(1, len(B)))):
+    n_rows, n_columns = distances.shape
+    width = (arrays.n_stored(A) + arrays.n_stored(B)) // max(1, n_rows + n_columns)
+    for strip in arrays.blocks(n_rows, max(1, 1_000_000 // max(1, n_columns))):
         rows, columns = np.nonzero(distances[strip] < CANCELLED * norms[strip])
         rows += strip.start
-        for part in arrays.blocks(len(rows), max(1, 1_000_000 // max(1, A.shape[1]))):
+        for part in arrays.blocks(len(rows), max(1, 1_000_000 // max(1, width))):
             differences = A[rows[part]] - B[columns[part]]
-            squares = np.einsum("ij,ij->i", differences, differences)
-            distances[rows[part], columns[part]] = squares
+            distances[rows[part], columns[part]] = arrays.squared_norms(differences)
 
 
 class Pairs:
@@ -167,7 +168,7 @@ class Pairs:
         distances *= -2
         distances += norms
         np.maximum(distances, 0, out=distances)
-        if not arrays.is_sparse(self.A.centred) and distances.dtype == np.float64:
+        if distances.dtype == np.float64:
             _mend(distances, norms, self.A.centred, self.B.centred)
         if self.A is self.B:
             np.fill_diagonal(distances, 0)
