@@ -61,10 +61,11 @@ def fitted(model, X, y, **parameters):
 
 
 def check_honest(model, caught):
-    """Optimal by its certificate and silent, or not converged and said so with its numbers."""
+    """Proved and silent, or not converged and said so with its numbers."""
     proof = model.certificate_
     told = [w for w in caught if isinstance(w, ConvergenceWarning)]
-    assert model.converged_ == proof.optimal
+    assert model.converged_ or not proof.optimal
+    assert proof.stationary or not model.converged_
     assert len(told) == (0 if model.converged_ else 1)
     if told:
         assert "duality gap" in str(told[0])
@@ -256,19 +257,13 @@ def test_every_point_with_both_labels_is_at_its_bound(kernel, n, C):
     assert model.n_iter_[0] <= 200 * n
 
 
-@pytest.mark.parametrize("size", [1e5, 1e10])
+@pytest.mark.parametrize("size", [1e5, 1e10, 1e20])
 def test_they_are_at_their_bound_however_large_the_kernel_is(size):
+    """Nothing is claimed of it where f, a sum of entries of the kernel, is known to no digit."""
     X, y = np.full((9, 2), size), np.arange(9) % 2
-    model = SVC(kernel="poly", degree=2, gamma=1.0).fit(X, y)
-    assert model.converged_
-    assert np.abs(model.dual_coef_).sum() == 8.0
-
-
-def test_nothing_is_claimed_where_the_labels_drown_in_the_rounding_of_the_kernel():
-    X, y = np.full((9, 2), 1e20), np.arange(9) % 2
     with pytest.warns(ConvergenceWarning, match="rounding errors"):
         model = SVC(kernel="poly", degree=2, gamma=1.0).fit(X, y)
-    assert not model.certificate_.optimal  # which finds a gap of -100 %
+    assert not model.certificate_.optimal
     assert np.abs(model.dual_coef_).sum() == 8.0
 
 

@@ -35,6 +35,12 @@ class Engine(Protocol):
     def kernel_matrix(self, kernel, X, dtype, cache_bytes) -> KernelMatrix:
         """Bring the points in and get ready to evaluate rows."""
 
+    def expansion(self, kernel, X, rows, coef):
+        """f = K[:, rows] @ coef at every row of X, in float64 and from the data.
+
+        Solvers look at it to see where they stand, and every proof is made from it.
+        """
+
     def expand(self, kernel, X, Z, coef, index=None):
         """sum_i coef_i k(z_i, x) for every row x of X, in float64, in blocks.
 

@@ -6,6 +6,7 @@ made. Tiles do not depend on the number of threads, so neither does any result.
 """
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -77,9 +78,9 @@ class TilePairs(Pairs):
         if tile.dtype == np.float32:
             gaussian_from_dots_32(tile, *norms, gamma)
         else:
-            far = np.inf if arrays.is_sparse(A) or arrays.is_sparse(B) else FAR
-            if gaussian_from_dots_64(tile, *norms, gamma, far):
-                far_gaussian_from_dots(tile, *norms, gamma, far, A, B)
+            if gaussian_from_dots_64(tile, *norms, gamma, FAR):
+                A, B = arrays.stored_alike(A, B)
+                far_gaussian_from_dots(tile, *norms, gamma, FAR, arrays.flat(A), arrays.flat(B))
         if self.A is self.B:
             np.fill_diagonal(tile, 1)
         return tile
@@ -107,6 +108,16 @@ class CPUKernelMatrix:
         if len(rows) == self.n and 2 * block.nbytes <= self.cache_bytes:
             self._whole = rows.copy(), block
         return block
+
+    def times(self, rows, coef):
+        """K[:, rows] @ coef, if the whole matrix is at hand in float64."""
+        if self._whole is None or self.dtype != np.float64:
+            return None
+        order, block = self._whole
+        everywhere, product = np.zeros(self.n), np.empty(self.n)
+        everywhere[rows] = coef
+        product[order] = block @ everywhere[order]
+        return product
 
     def _is_shared(self, rows):
         shared = self._engine.shared
@@ -202,6 +213,21 @@ class CPUKernelMatrix:
         return stored >= COSTLY * self.n
 
 
+@dataclass(frozen=True)
+class Expanded:
+    """An expansion and what it is of."""
+
+    kernel: object
+    X: object
+    rows: np.ndarray
+    coef: np.ndarray
+    values: np.ndarray
+
+    def is_of(self, kernel, X, rows, coef):
+        same = self.kernel is kernel and self.X is X
+        return same and np.array_equal(self.rows, rows) and np.array_equal(self.coef, coef)
+
+
 class CPUEngine:
     """NumPy's BLAS and compiled loops on the cores this process may use."""
 
@@ -210,6 +236,7 @@ class CPUEngine:
         self._open = ExitStack()
         self._workers = None
         self._matrix = None
+        self._expanded = None
         self._has_blas = False
         self.shared = None
 
@@ -217,7 +244,7 @@ class CPUEngine:
         return self
 
     def __exit__(self, *exception):
-        self._workers = self._matrix = None
+        self._workers = self._matrix = self._expanded = None
         self._has_blas = False
         self._open.close()
 
@@ -239,12 +266,25 @@ class CPUEngine:
 
     def kernel_matrix(self, kernel, X, dtype, cache_bytes):
         """The same object, with its rows, for the machines that ask for the same matrix in turn."""
-        last = self._matrix
-        same = last is not None and last.kernel is kernel and last.points.X is X
-        if not same or last.dtype != dtype or last.cache_bytes != cache_bytes:
+        last, wanted = self._matrix, (dtype, cache_bytes)
+        if not self._is_at_hand(kernel, X) or (last.dtype, last.cache_bytes) != wanted:
             self._matrix = None  # before the next one takes its memory
             self._matrix = CPUKernelMatrix(self, kernel, X, dtype, cache_bytes)
         return self._matrix
+
+    def _is_at_hand(self, kernel, X):
+        last = self._matrix
+        return last is not None and last.kernel is kernel and last.points.X is X
+
+    def expansion(self, kernel, X, rows, coef):
+        """The last one is remembered, because the proof asks for what its solver has just seen."""
+        if self._expanded is None or not self._expanded.is_of(kernel, X, rows, coef):
+            values = self._matrix.times(rows, coef) if self._is_at_hand(kernel, X) else None
+            if values is None:
+                Z = arrays.take(X, rows)
+                values = self.expand(kernel, X, Z, coef[:, None], rows)[:, 0]
+            self._expanded = Expanded(kernel, X, rows.copy(), coef.copy(), values)
+        return self._expanded.values.copy()
 
     @OVERFLOW_IS_CHECKED_LATER
     def expand(self, kernel, X, Z, coef, index=None):

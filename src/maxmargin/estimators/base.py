@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin import arrays
 from maxmargin.engines import engine_named
+from maxmargin.engines.exactness import ulps_of
 from maxmargin.engines.shared import SharedBlocks, bytes_within
 from maxmargin.engines.threads import workers
 from maxmargin.errors import OVERFLOW, ConvergenceWarning, KernelError, warn
@@ -27,18 +28,20 @@ from maxmargin.estimators.validation import (
     check_gram,
     check_labels_finite,
     check_unaltered,
-    checked_kernel,
     checked_weight,
+    look_at_mercer,
+    resolved_kernel,
     seed_of,
     shape_of_rows,
     validate_data,
 )
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.memory import check_room, in_blocks, rows_at_a_time
-from maxmargin.problems.certificate import Certificate, certify, combine
+from maxmargin.problems.certificate import Certificate, combine
 from maxmargin.problems.dual import DualProblem
 from maxmargin.solvers import solver_named
-from maxmargin.solvers.base import Budget, Solution, Solver, expansion_of
+from maxmargin.solvers.base import Budget, Solution, Solver
+from maxmargin.solvers.proved import solve_and_prove, solve_in_unit
 from maxmargin.solvers.trace import LIMIT, Trace
 
 SMALLEST_BESIDE, LARGEST_BESIDE = 256, 8192  # points of machines that are solved side by side
@@ -60,7 +63,7 @@ class Machine:
 
     rows: np.ndarray
     build: Callable[[], DualProblem]
-    solve: Callable[..., Solution] = field(default=lambda solver, *rest: solver.solve(*rest))
+    solve: Callable[..., Solution] = field(default=solve_in_unit)
     model: Callable[[Solution], Solution] = field(default=lambda solution: solution)
     pair: tuple[int, int] = (0, 1)
     parts: dict[int, slice] = field(default_factory=dict)
@@ -220,17 +223,24 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         targets = self._targets(y, weight)
         self._keep_function(X)
         rows = self._matrix_of_function(X, X) if self._is_of_function() else X
-        kernel = checked_kernel(kernel_of(self), rows, weight)
+        kernel = resolved_kernel(kernel_of(self), rows, weight)
+        known = self._known_of(kernel, rows)
         machines = self._machines(kernel, rows, targets)
         with ProgressLine(self.verbose) as line:
             budget = self._budget(line)
-            work = partial(self._solve_and_keep, kernel, X, machines, targets, budget)
+            work = partial(self._solve_and_keep, kernel, X, machines, targets, budget, known)
             outcomes = fit_told(self, budget, len(machines), work, X, y, sample_weight)
             line.tell_times(budget.clock.seconds)
         return outcomes
 
-    def _solve_and_keep(self, kernel, X, machines, targets, budget):
-        outcomes = self._solve(machines, targets, budget)
+    def _known_of(self, kernel, X):
+        """What a certificate must know of the kernel on these rows."""
+        mercer = look_at_mercer(kernel, X)
+        with self._new_engine(n_threads=1) as engine:
+            return {"mercer": mercer, "ulps": ulps_of(engine, kernel, X)}
+
+    def _solve_and_keep(self, kernel, X, machines, targets, budget, known):
+        outcomes = self._solve(machines, targets, budget, known)
         self.kernel_ = kernel
         self._keep_trace(budget.trace)
         self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
@@ -246,7 +256,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         elif hasattr(self, "trace_"):
             del self.trace_  # of an earlier fit
 
-    def _solve(self, machines, targets, budget):
+    def _solve(self, machines, targets, budget, known):
         """Solve one machine after the other or, where they are many and small, side by side."""
         n = len(machines)
         outcomes = [None] * n
@@ -256,7 +266,9 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             machine, share = machines[position], budget.share(position, n)
             start = self._start(machine, targets) if self.warm_start else None
             solver = self._new_solver(n_beside, taken)
-            outcomes[position] = self._solve_one(machine, engine, share, start, solver, shared)
+            outcomes[position] = self._solve_one(
+                machine, engine, share, start, solver, known, shared
+            )
             if outcomes[position].solution.stopped == "interrupted" and None in outcomes:
                 raise KeyboardInterrupt  # the others have no solution: nothing to keep
 
@@ -303,30 +315,21 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         fit = [len(machine.rows) <= largest for machine in machines]
         return taken if np.mean(fit) >= 0.5 else 0  # the others pay without a gain
 
-    def _solve_one(self, machine, engine, budget, start, solver, shared=None):
+    def _solve_one(self, machine, engine, budget, start, solver, known, shared=None):
         problem = machine.build()
         if shared is not None:
             engine.share(problem.X, machine.parts, shared)
         if self.max_iter == -1:
             budget.max_iter = max(DEFAULT_MAX_ITER, 100 * problem.n)
         start = None if start is None else problem.start_from(start)
-        solution = machine.solve(solver, problem, engine, budget, start)
-        original, problem = problem, problem.scaled(solution.scale)
-        interrupted = solution.stopped == "interrupted"
-        with budget.clock("proof"):
-            if not solution.recomputed and not interrupted:
-                solution.expansion = expansion_of(problem, solution.coef, engine)
-            proof = certify(
-                problem, solution.coef, solution.bias, self.tol, solution.expansion,
-                not interrupted, solution.unit,
-            )  # fmt: skip
-        if solution.converged and not proof.optimal:
-            solution = replace(solution, stopped="stalled")  # the proof has the last word
+        solution, proof = solve_and_prove(
+            machine.solve, solver, problem, engine, budget, start, **known
+        )
         at_bound = (solution.coef <= problem.lower) | (solution.coef >= problem.upper)
         extras = None
-        if not interrupted:
+        if solution.stopped != "interrupted":
             try:
-                extras = self._extras(solver, original, solution, engine, budget)
+                extras = self._extras(solver, problem, solution, engine, budget)
             except KeyboardInterrupt:  # the solution is there, what else was asked for is not
                 solution = replace(solution, stopped="interrupted")
         model = machine.model(solution)
@@ -506,6 +509,9 @@ STOPPED_WORDS = {
     "no_margin": "nu is too small for these classes: the hulls of their points meet, so that there "
     "is no margin that tol can tell, and which side a point is on means little. Use a larger nu, a "
     "smaller tol, or SVC.",
+    "coarse_tol": "tol is large beside the targets (of a one-class SVM: beside the kernel values), "
+    "so that next to any model is within it, and many steps beyond it did not suffice. Scale the "
+    "targets to about one, or use a smaller tol.",
     "stalled": "Solver terminated early: rounding errors leave no step that helps. Scale the "
     "features, or use a smaller C.",
 }

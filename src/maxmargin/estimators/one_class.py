@@ -4,9 +4,8 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
-from maxmargin.estimators.base import Machine, SingleSVM
+from maxmargin.estimators.base import SingleSVM
 from maxmargin.problems.reductions import one_class
-from maxmargin.solvers.margin import solve_one_class
 
 BOUNDARY = 1e-8  # relative to rho: nearer than this is on the boundary
 
@@ -88,9 +87,6 @@ class OneClassSVM(OutlierMixin, SingleSVM):
 
     def _problem(self, kernel, X, y, weight):
         return one_class(kernel, X, weight, self.nu)
-
-    def _machine(self, rows, build):
-        return Machine(rows, build, solve=solve_one_class)
 
     @property
     def offset_(self):

@@ -7,13 +7,16 @@ from sklearn.utils import validation
 
 from maxmargin import arrays
 from maxmargin.errors import KernelError, MercerWarning, warn
-from maxmargin.kernels import mercer
+from maxmargin.kernels import Precomputed, mercer
+from maxmargin.kernels.spectrum import is_positive_semidefinite
 
 # In scikit-learn's words; of labels it does not say which input, of pandas' NA not what is wrong.
 NOT_FINITE = re.compile(
     r"^Input ((?P<name>X|y) )?contains (?P<kind>NaN|infinity)|NA is ambiguous|'NAType'"
 )
-MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked
+MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked first,
+MERCER_WHOLE = 2048  # and how many there may be for all of its matrix to be looked at
+SYMMETRY_SAMPLE = 16  # rows that are compared with their columns where there are more
 ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
 ASYMMETRY_OF_FUNCTION = 1e-5  # the same of what a function returns, which may be single precision
 ROUNDING_OF_SINGLE = 1e-6  # relative: no eigenvalue is more certain if K was single precision
@@ -181,43 +184,89 @@ def check_gram(K):
             "Precomputed matrix must be a square matrix."
             f" Input is a {K.shape[0]}x{K.shape[1]} matrix."
         )
+    asymmetry, largest = largest_difference(K, K.T)
+    if asymmetry > ASYMMETRY * largest:
+        raise ValueError(
+            f"The precomputed kernel matrix is not symmetric: entries differ by up to "
+            f"{asymmetry:.2g} from their mirror images. If it is rounding, give (K + K.T) / 2."
+        )
+
+
+def largest_difference(K, other):
+    """Of two matrices, and the largest entry of the first; in strips, so that no third is made."""
     largest = max(float(np.max(K, initial=0.0)), -float(np.min(K, initial=0.0)))
-    for rows in arrays.blocks(n, max(1, 1_000_000 // n)):
-        asymmetry = float(np.max(np.abs(K[rows] - K[:, rows].T), initial=0.0))
-        if asymmetry > ASYMMETRY * largest:
-            raise ValueError(
-                f"The precomputed kernel matrix is not symmetric: entries differ by up to "
-                f"{asymmetry:.2g} from their mirror images. If it is rounding, give (K + K.T) / 2."
-            )
+    strips = arrays.blocks(len(K), max(1, 1_000_000 // max(1, K.shape[1])))
+    worst = [float(np.max(np.abs(K[rows] - other[rows]), initial=0.0)) for rows in strips]
+    return max(worst, default=0.0), largest
 
 
-def checked_kernel(kernel, X, weight=None):
-    """The kernel with every parameter a number, and a warning when it fails Mercer's test."""
+def resolved_kernel(kernel, X, weight=None):
+    """The kernel with every parameter a number, and one that makes sense."""
     kernel = kernel.resolve(X, weight)
     kernel.check()
-    if kernel.positive_semidefinite is not True:
-        warn_unless_mercer(kernel, X)
     return kernel
 
 
-def warn_unless_mercer(kernel, X):
-    """Warn when a kernel of unknown kind is not positive semidefinite on a sample of the rows."""
-    n = arrays.n_rows(X)
+def checked_kernel(kernel, X, weight=None):
+    """The same, with a warning when it fails Mercer's test."""
+    kernel = resolved_kernel(kernel, X, weight)
+    look_at_mercer(kernel, X)
+    return kernel
+
+
+def look_at_mercer(kernel, X):
+    """Whether the kernel is known to be positive semidefinite on these rows: True, False (then
+    with a warning) or None.
+
+    What is not known by construction is looked at, on all rows where they are not too many.
+    """
+    if kernel.positive_semidefinite is True:
+        return True
+    n, name = arrays.n_rows(X), "the kernel matrix" if kernel.takes == "gram" else kernel
+    whole = kernel(X) if n <= MERCER_WHOLE or kernel.takes == "gram" else None
+    _check_symmetric(name, *_mirrored(kernel, X, whole))
     sample = np.unique(np.linspace(0, n - 1, min(n, MERCER_SAMPLE)).astype(int))
-    rows = arrays.take(X, sample)
-    if kernel.takes == "gram":
-        rows = rows[:, sample]
-    report = mercer(kernel, rows)
-    largest = max(abs(report.smallest_eigenvalue), abs(report.largest_eigenvalue))
-    name = "the kernel matrix" if kernel.takes == "gram" else kernel
-    if report.asymmetry > ASYMMETRY_OF_FUNCTION * largest:
+    K = kernel(arrays.take(X, sample)) if whole is None else whole[np.ix_(sample, sample)]
+    if _fails_mercer(name, K):
+        return False
+    if n > MERCER_WHOLE:
+        return None
+    if is_positive_semidefinite(whole):
+        return True
+    return False if _fails_mercer(name, whole) else None
+
+
+def _mirrored(kernel, X, whole):
+    """A matrix and its mirror image; where it is not at hand, some of its rows and columns."""
+    if whole is not None:
+        return whole, whole.T
+    n = arrays.n_rows(X)
+    some = arrays.take(X, np.linspace(0, n - 1, SYMMETRY_SAMPLE).astype(int))
+    return kernel(some, X), kernel(X, some).T
+
+
+def _check_symmetric(name, K, mirrored):
+    """Refuse a kernel of which k(x, z) is not k(z, x), and more than rounding apart."""
+    asymmetry, largest = largest_difference(K, mirrored)
+    if asymmetry > ASYMMETRY_OF_FUNCTION * largest:
         raise KernelError(
-            f"{name} is not symmetric: k(x, z) and k(z, x) differ by up to {report.asymmetry:.2g}."
+            f"{name} is not symmetric: k(x, z) and k(z, x) differ by up to {asymmetry:.2g}."
         )
-    if report.smallest_eigenvalue < -ROUNDING_OF_SINGLE * largest:
-        warn(
-            f"kernel not PSD (smallest eigenvalue {report.smallest_eigenvalue:.2g}, largest "
-            f"{report.largest_eigenvalue:.2g}): {name} violates Mercer's condition on this data, "
-            "so the solution is a stationary point, which need not be the optimum.",
-            MercerWarning,
-        )
+
+
+def _fails_mercer(name, K):
+    """Whether there is a negative eigenvalue that rounding does not explain; then with a warning.
+
+    Where K may have been single precision, no eigenvalue is more certain than that.
+    """
+    report = mercer(Precomputed(), K)
+    largest = max(abs(report.smallest_eigenvalue), abs(report.largest_eigenvalue))
+    if report.smallest_eigenvalue >= -ROUNDING_OF_SINGLE * largest:
+        return False
+    warn(
+        f"kernel not PSD (smallest eigenvalue {report.smallest_eigenvalue:.2g}, largest "
+        f"{report.largest_eigenvalue:.2g}): {name} violates Mercer's condition on this data, "
+        "so the solution is a stationary point, which need not be the optimum.",
+        MercerWarning,
+    )
+    return True

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin import solvers
-from maxmargin.files.encoding import CERTIFICATE_COLUMNS, LARGEST_WHOLE, SOLVERS
+from maxmargin.files.encoding import ADDED_COLUMNS, CERTIFICATE_COLUMNS, LARGEST_WHOLE, SOLVERS
 from maxmargin.files.kernels_as_json import kernel_from_json
 from maxmargin.problems.certificate import Certificate
 
@@ -98,8 +98,9 @@ class Decoder:
     def _certificate(self, name):
         rows = self._take(name)
         is_table = rows.dtype == np.float64 and rows.ndim == 2 and len(rows) > 0
-        if not is_table or rows.shape[1] != len(CERTIFICATE_COLUMNS):
-            raise ValueError(f"{name} must be a table of {len(CERTIFICATE_COLUMNS)} columns.")
+        n_columns = len(CERTIFICATE_COLUMNS)
+        if not is_table or rows.shape[1] not in (n_columns, n_columns - len(ADDED_COLUMNS)):
+            raise ValueError(f"{name} must be a table of {n_columns} columns.")
         whole, *parts = (_certificate_of(row) for row in rows.tolist())
         return Certificate(**whole, parts=tuple(Certificate(**part) for part in parts))
 
@@ -160,7 +161,7 @@ def _check_parts(name, data, indices, indptr, shape):
 
 def _certificate_of(row):
     """The fields of one certificate, with counts and flags as such."""
-    values = dict(zip(CERTIFICATE_COLUMNS, row, strict=True))
+    values = dict(zip(CERTIFICATE_COLUMNS, row, strict=False))
     for name in ("n_zero", "n_free", "n_bound"):
         if not (0 <= values[name] < 2**53 and values[name].is_integer()):
             raise ValueError(f"{name} of a certificate must be a count, not {values[name]}.")
@@ -169,4 +170,12 @@ def _certificate_of(row):
         if values[name] not in (0.0, 1.0):
             raise ValueError(f"{name} of a certificate must be 0 or 1, not {values[name]}.")
         values[name] = bool(values[name])
+    values["mercer"] = _known_of(values.get("mercer", 1.0 if values["by_gap"] else np.nan))
     return values
+
+
+def _known_of(value):
+    """True, False, or None where it is not known."""
+    if not (np.isnan(value) or value in (0.0, 1.0)):
+        raise ValueError(f"mercer of a certificate must be 0, 1 or no number, not {value}.")
+    return None if np.isnan(value) else bool(value)

@@ -7,7 +7,14 @@ Weak duality bounds the dual by the primal. For any coefficients c with f = Kc a
 
 is at least the dual optimum (for C-SVC the last sum is the hinge loss times C, for regression the
 epsilon-insensitive loss times C). So primal - dual bounds how far the solution is from the best
-one, whoever produced it. f is recomputed here in float64; nothing is taken from the solver.
+one, whoever produced it. Nothing is taken from the solver but its coefficients and biases: f is
+computed in float64 from the data, and units come from the problem.
+
+What is claimed has three limits, and each is stated. f carries rounding errors, whose size is
+estimated here: where they exceed tol, nobody can know whether the conditions hold. The bound needs
+a kernel that is positive semidefinite: where that is not known, the conditions prove a stationary
+point and no more. And conditions that hold within tol leave a gap, which is compared with the
+objective: where a small slack is dear, as at a large C, it may be as large as that.
 """
 
 from dataclasses import dataclass, field
@@ -19,6 +26,10 @@ from maxmargin import arrays
 from maxmargin.kernels.pairs import Pairs, Points
 
 EPSILON = float(np.finfo(np.float64).eps)
+
+# The largest relative gap of a solution that is called optimal, or tol if that is more. Solutions
+# within 0.001 of every condition mostly have one below 0.1 %.
+LARGEST_GAP = 0.01
 
 
 @dataclass(frozen=True)
@@ -52,11 +63,21 @@ class Certificate:
     n_zero, n_free, n_bound : int
         Points with alpha = 0, 0 < alpha < C, alpha = C.
     tol : float
-        What `optimal` compares with.
+        What `stationary` compares with.
+    rounding : float
+        How far f, and so every condition, may be off, because numbers have 16 digits.
+    mercer : bool or None
+        Whether the kernel matrix is positive semidefinite: known (by construction, or because all
+        of it was looked at), known not to be, or not known (None).
+    stationary : bool
+        Every condition holds within tol, and rounding is no more than that. Of a linear machine
+        (`by_gap`): the relative gap is at most tol.
     optimal : bool
-        Every condition holds within tol; for a linear machine (`by_gap`), the relative gap does.
+        It is stationary, the kernel is known to be positive semidefinite, so that no solution is
+        better by more than the gap, and the gap is at most 1 % of the objective (or tol, if that
+        is more).
     recomputed : bool
-        False only for a fit that was interrupted: then f is the solver's own.
+        False only for a fit that was interrupted: then f is the solver's own, and proves nothing.
     parts : tuple of Certificate
         For several classes, one per binary problem; the numbers above report the worst.
     """
@@ -74,6 +95,8 @@ class Certificate:
     tol: float
     recomputed: bool = True
     by_gap: bool = False
+    rounding: float = 0.0
+    mercer: bool | None = True
     parts: tuple["Certificate", ...] = field(default=(), repr=False)
 
     @property
@@ -110,15 +133,31 @@ class Certificate:
         return max((v for v in self.conditions.values() if not isnan(v)), default=0.0)
 
     @property
+    def stationary(self):
+        if self.by_gap:
+            return bool(self.relative_gap <= self.tol)
+        known = max(self.kkt_violation, self.rounding) <= self.tol
+        return bool(self.recomputed and known)
+
+    @property
+    def has_small_gap(self):
+        return bool(self.relative_gap <= max(LARGEST_GAP, self.tol))
+
+    @property
     def optimal(self):
-        measure = self.relative_gap if self.by_gap else self.kkt_violation
-        return bool(measure <= self.tol)
+        return self.stationary and self.has_small_gap and self.mercer is True
+
+    def _verdict(self):
+        if self.optimal:
+            return "optimal"
+        if not self.stationary:
+            return "NOT optimal"
+        return "a stationary point" if self.has_small_gap else "not known to be optimal"
 
     def __repr__(self):
-        verdict = "optimal" if self.optimal else "NOT optimal"
         source = "" if self.recomputed else ", not recomputed (interrupted)"
         lines = [
-            f"Certificate: {verdict} within tol={self.tol:g}{source}",
+            f"Certificate: {self._verdict()} within tol={self.tol:g}{source}",
             f"  primal objective  {self.primal_objective:.10g}",
             f"  dual objective    {self.dual_objective:.10g}",
             f"  duality gap       {self.duality_gap:.3g}  (relative {self.relative_gap:.3g})",
@@ -129,6 +168,14 @@ class Certificate:
             f"  points            {self.n_zero} zero, {self.n_free} free, "
             f"{self.n_bound} at the bound"
         )
+        if not self.by_gap:
+            lines.append(f"  rounding of f     {self.rounding:.1g}")
+        if self.mercer is not True:
+            known = "not known to be" if self.mercer is None else "not"
+            lines.append(
+                f"  kernel            {known} positive semidefinite: the gap bounds nothing, "
+                "another solution may be better"
+            )
         if self.parts:
             lines.append(
                 f"  binary problems   {len(self.parts)}; objectives and points are sums, "
@@ -137,7 +184,7 @@ class Certificate:
         return "\n".join(lines)
 
 
-def certify(problem, coef, bias, tol, expansion=None, recomputed=True, unit=1.0):
+def certify(problem, coef, bias, tol, expansion=None, recomputed=True, ulps=1.0, mercer=None):
     """Certify coefficients and biases for a dual problem.
 
     Parameters
@@ -148,12 +195,17 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True, unit=1.0)
     tol : float
     expansion : array of shape (n,), optional
         f = Kc in float64, when an engine has computed it from the data. Computed here otherwise.
-    unit : float
-        In which slacks are measured.
+    recomputed : bool
+        Whether `expansion` is that, and not what a solver says.
+    ulps : float
+        How many units in the last place a kernel value may be off (`engines/exactness.py`).
+    mercer : bool, optional
+        Whether the matrix is positive semidefinite, if its kernel does not say so.
     """
     if expansion is None:
         expansion = _expansion(problem, coef)
-    found = _Measured(problem, coef, bias, expansion)
+    found, unit = _Measured(problem, coef, bias, expansion), slack_unit(problem)
+    known = problem.kernel.positive_semidefinite
     return Certificate(
         primal_objective=found.primal,
         dual_objective=problem.objective(coef, expansion),
@@ -167,7 +219,23 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True, unit=1.0)
         n_bound=found.n_bound,
         tol=float(tol),
         recomputed=recomputed,
+        rounding=_rounding(problem, coef, expansion, ulps) / unit,
+        mercer=True if known else mercer,
     )
+
+
+def slack_unit(problem):
+    """In which slacks are measured: the range of the targets, where that is below one.
+
+    LIBSVM measures in units of one, in which targets that are all smaller than tol would be fitted
+    by no model at all. A nu classifier and a one-class problem have no targets: there f has the
+    scale of the weights and, where that is below one, of the kernel.
+    """
+    span = float(np.ptp(problem.linear))
+    if span == 0.0 and np.any(problem.totals):
+        heaviest = float(np.max(problem.upper - problem.lower))
+        return max(1e-280, heaviest * min(1.0, float(np.max(problem.kernel.diagonal(problem.X)))))
+    return min(1.0, span) if span > 1e-280 else 1.0
 
 
 def combine(parts):
@@ -183,8 +251,17 @@ def combine(parts):
         tol=parts[0].tol,
         recomputed=all(part.recomputed for part in parts),
         by_gap=parts[0].by_gap,
+        rounding=max(part.rounding for part in parts),
+        mercer=_of_all([part.mercer for part in parts]),
         parts=tuple(parts),
     )
+
+
+def _of_all(known):
+    """Whether all of them hold: True, False where one is known not to, None where one is not."""
+    if False in known:
+        return False
+    return None if None in known else True
 
 
 def primal_objective(problem, coef, bias, expansion):
@@ -202,8 +279,6 @@ class _Measured:
         self.growth, self.shrinkage, self.outside, self.n_zero, self.n_bound, self.is_hard = (
             measure(coef, residual, problem.lower, problem.upper, problem.epsilon, losses)
         )
-        if _is_drowned(problem, expansion):
-            self.growth = self.shrinkage = np.inf
         square = float(coef @ expansion)
         if self.is_hard:
             # Shrink the separator's margins to the smallest: that one satisfies every constraint.
@@ -213,11 +288,13 @@ class _Measured:
             self.primal = float(0.5 * square + bias @ problem.totals + losses.sum())
 
 
-def _is_drowned(problem, expansion):
-    """Whether an ulp of f is as large as the targets: then p - f is f whatever they are, and says
-    nothing of any condition."""
-    largest = float(np.max(np.abs(problem.linear), initial=0.0))
-    return 0.0 < largest <= EPSILON * float(np.max(np.abs(expansion), initial=0.0))
+@np.errstate(over="ignore", invalid="ignore")  # what is infinite, or no number, is not below tol
+def _rounding(problem, coef, expansion, ulps):
+    """How far f may be off: the errors of the entries of K add up like a random walk, and |K_ij| is
+    at most size_i size_j; what they add up to is rounded again."""
+    sizes = np.sqrt(np.abs(problem.per_variable(problem.kernel.diagonal(problem.X))))
+    walk = float(np.max(sizes, initial=0.0) * np.linalg.norm(sizes * coef))
+    return EPSILON * (ulps * walk + float(np.max(np.abs(expansion), initial=0.0)))
 
 
 def _imbalance(problem, coef):

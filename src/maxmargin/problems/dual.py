@@ -82,9 +82,8 @@ class DualProblem:
         """The problem that factor * c solves when c solves this one, and p = 0."""
         if factor == 1.0:
             return self
-        return replace(
-            self, lower=factor * self.lower, upper=factor * self.upper, totals=factor * self.totals
-        )
+        parts = ("lower", "upper", "totals", "start")
+        return replace(self, **{name: factor * getattr(self, name) for name in parts})
 
     def start_from(self, coef):
         """A feasible point near the coefficients that an earlier fit gave the rows."""

@@ -3,7 +3,7 @@
 | formulation    | p | epsilon | box of c_i            | groups and their totals        |
 |----------------|---|---------|-----------------------|--------------------------------|
 | C-SVC          | y | 0       | [0, C_i] times y_i    | all: 0                         |
-| nu-SVC         | 0 | 0       | [0, 2 w_i / (nu W)] y_i | each class: y                |
+| nu-SVC         | 0 | 0       | [0, w_i] times y_i    | each class: y nu W / 2         |
 | epsilon-SVR    | y | epsilon | [-C_i, C_i]           | all: 0                         |
 | nu-SVR         | y | 0       | [0, C_i] and [-C_i, 0]| each sign: +- nu sum(C_i) / 2  |
 | one-class      | 0 | 0       | [0, w_i]              | all: nu W                      |
@@ -59,7 +59,8 @@ def nu_svc(kernel, X, y, weight, nu):
     nearest points of the classes' reduced convex hulls, in which no point may weigh more than
     2 w_i / (nu W).
     """
-    return _reduced_hulls(kernel, X, y, 2 * weight / (nu * weight.sum()))
+    total = 0.5 * nu * weight.sum()
+    return _reduced_hulls(kernel, X, y, weight, total)
 
 
 def hard_margin(kernel, X, y):
@@ -68,19 +69,19 @@ def hard_margin(kernel, X, y):
     Always feasible and bounded, and the distance it finds is zero exactly when there is no
     separator.
     """
-    return _reduced_hulls(kernel, X, y, np.ones(len(y)))
+    return _reduced_hulls(kernel, X, y, np.ones(len(y)), 1.0)
 
 
-def _reduced_hulls(kernel, X, y, largest):
-    # A weight of one is the most there can be: a bound there would only make a corner look pressed.
-    largest = np.where(largest >= 1, 2.0, largest)
+def _reduced_hulls(kernel, X, y, largest, total):
+    # The total is the most there can be: a bound there would only make a corner look pressed.
+    largest = np.where(largest >= total, 2.0 * total, largest)
     start = np.zeros(len(y))
     for sign in (1, -1):
-        start[y == sign] = sign * _filled(largest[y == sign], 1.0)
+        start[y == sign] = sign * _filled(largest[y == sign], total)
     bound = y * largest
     return _problem(
         kernel, X, np.zeros(len(y)), np.minimum(bound, 0.0), np.maximum(bound, 0.0),
-        groups=(y < 0).astype(np.int64), totals=np.array([1.0, -1.0]), start=start,
+        groups=(y < 0).astype(np.int64), totals=np.array([total, -total]), start=start,
     )  # fmt: skip
 
 
@@ -105,7 +106,6 @@ def rescaled(solution, factor):
         bias=factor * solution.bias,
         expansion=factor * solution.expansion,
         violation=factor * solution.violation,
-        scale=factor * solution.scale,
     )
 
 

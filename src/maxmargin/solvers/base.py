@@ -8,8 +8,6 @@ from time import perf_counter
 
 import numpy as np
 
-from maxmargin import arrays
-
 BLOCK_SHARE = 1 / 3  # of the cache's memory, at most, for the matrix of a block
 
 
@@ -23,18 +21,17 @@ class Solution:
         The signed variables c.
     bias : array of shape (number of groups,)
     expansion : array of shape (n,)
-        f = Kc as the solver knows it; recomputed in float64 when `recomputed`.
+        f = Kc as the solver knows it.
     n_iter : int
         Pairs of variables moved.
     violation : float
         How much the most violating pair could still gain per unit; converged when below tol.
     stopped : str
-        "converged", "max_iter", "max_rounds", "max_time", "callback", "stalled", "no_margin" or
-        "interrupted".
-    scale : float
-        What the solution of the problem has been multiplied by (`solvers/margin.py`).
-    unit : float
-        In which slacks are measured, where f has no scale of its own.
+        "converged", "max_iter", "max_rounds", "max_time", "callback", "stalled", "no_margin",
+        "coarse_tol" or "interrupted".
+    recomputed : bool
+        Whether the solver has computed f from the data, in float64, at the end. A search for the
+        margin (`solvers/margin.py`) asks; the certificate does not.
     """
 
     coef: np.ndarray
@@ -44,8 +41,6 @@ class Solution:
     violation: float
     stopped: str
     recomputed: bool
-    scale: float = 1.0
-    unit: float = 1.0
 
     @property
     def converged(self):
@@ -188,7 +183,15 @@ class Budget:
 
     def after(self, n_iter):
         """What is left for the next solver of a problem on which so many steps have been made."""
-        return replace(self, max_iter=self.max_iter - n_iter, n_done=self.n_done + n_iter)
+        return (
+            self
+            if n_iter == 0
+            else replace(self, max_iter=self.max_iter - n_iter, n_done=self.n_done + n_iter)
+        )
+
+    def limited(self, max_iter):
+        """The same with no more steps than these."""
+        return replace(self, max_iter=min(self.max_iter, max_iter))
 
     def in_silence(self):
         """The same limits for work of which nobody is told."""
@@ -223,9 +226,7 @@ def expansion_of(problem, coef, engine):
     if not len(support):
         return np.zeros(problem.n)
     rows, coef = problem.per_row(support, coef[support])
-    Z = arrays.take(problem.X, rows)
-    expansion = engine.expand(problem.kernel, problem.X, Z, coef[:, None], rows)[:, 0]
-    return problem.per_variable(expansion)
+    return problem.per_variable(engine.expansion(problem.kernel, problem.X, rows, coef))
 
 
 def biases(problem, gradient, up, low):

