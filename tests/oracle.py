@@ -15,6 +15,33 @@ def oracle_objective(problem):
     return problem.objective(coef, K @ coef)
 
 
+def joint_oracle_objective(X, labels, C, bias):
+    """The optimum of Crammer and Singer's machine, by PIQP on its primal.
+
+    The variables are a weight for each class and feature, in units of the feature's length, and a
+    slack for each point. `labels` count from 0, C is one price per row.
+    """
+    n, n_classes = len(labels), int(np.max(labels)) + 1
+    X = np.column_stack([X, np.full(n, bias)])
+    lengths = np.linalg.norm(X, axis=0)
+    X, lengths = X[:, lengths > 0] / lengths[lengths > 0], lengths[lengths > 0]
+    own = np.eye(n_classes)[labels]
+    margins = [
+        np.kron(np.eye(n_classes)[m] - own[i], X[i]) for i in range(n) for m in range(n_classes)
+    ]
+    G = np.hstack([np.array(margins), -np.kron(np.eye(n), np.ones((n_classes, 1)))])
+    square = np.tile(1.0 / lengths**2, n_classes)
+    solution = qpsolvers.solve_qp(
+        np.diag(np.append(square, np.zeros(n))), np.append(np.zeros(len(square)), C), G=G,
+        h=own.ravel() - 1.0, solver="piqp", eps_abs=1e-12, eps_rel=1e-12, max_iter=1000,
+    )  # fmt: skip
+    assert solution is not None, "the oracle found no solution"
+    W = solution[: len(square)].reshape(n_classes, -1)
+    decisions = X @ W.T
+    slack = np.max(decisions + 1.0 - own, axis=1) - np.sum(decisions * own, axis=1)
+    return 0.5 * float(square @ W.ravel() ** 2) + float(C @ slack)
+
+
 def _plain(problem, K):
     members = _members(problem)
     return _solve(K, -problem.linear, members, problem.totals, problem.lower, problem.upper)
