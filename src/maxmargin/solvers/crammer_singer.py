@@ -16,8 +16,9 @@ from maxmargin.problems.linear import SMALLEST
 from maxmargin.solvers import interior_point
 from maxmargin.solvers.dual_descent import Passes
 
-TIGHT = 1e-10
-FAREWELL = 20  # looks at the gap after tol is reached
+BEYOND_TOL = 1e-3  # the gap to aim for, as a share of tol,
+TIGHT = 1e-10  # or this, if it is more
+FAREWELL = 20  # looks at the gap after tol is reached, at most
 LEAST_BEND = 1e-30  # curvature times C: what a slope of 1 does not notice
 FEWEST_PASSES = 20  # of descent, before another way is tried;
 STEPS = 30  # of the interior-point method, in the time of which descent has had its chance,
@@ -64,7 +65,6 @@ class _Descent:
     def __init__(self, problem, tol, seed):
         self.problem, self.tol = problem, tol
         self.alpha = np.zeros((problem.n, problem.n_classes))
-        self.W = problem.weights_of(self.alpha)
         self.data, self.curvature = arrays.storage(problem.X), _curvature(problem)
         self.passes = Passes(problem.n, seed, _pass_work(problem))
         self.look()
@@ -72,21 +72,24 @@ class _Descent:
     def look(self):
         """Additions without end leave rounding errors in W, so it is computed anew."""
         self.W = self.problem.weights_of(self.alpha)
+        self.columns = np.ascontiguousarray(self.W.T)  # what a pass moves
         self.proof = self.problem.certify(self.W, self.alpha, self.tol)
 
     def visit(self, rows):
         p = self.problem
-        descend_classes(*self.data, p.bias, p.labels, p.C, self.curvature, rows, self.alpha, self.W)
+        descend_classes(
+            *self.data, p.bias, p.labels, p.C, self.curvature, rows, self.alpha, self.columns
+        )
 
     def run(self, limit):
         """Passes until the gap is closed, and whether it is; not more than `limit` of them."""
-        reached = 0
+        reached, aim = 0, max(BEYOND_TOL * self.tol, TIGHT)
         while self.passes.made < limit:
             everyone = self.passes.make(self.visit, self.alpha)
             if everyone or self.passes.made == limit:
                 self.look()
                 reached += self.proof.optimal
-                if self.proof.relative_gap <= TIGHT or reached > FAREWELL:
+                if self.proof.relative_gap <= aim or reached > FAREWELL:
                     return True
         return False
 
