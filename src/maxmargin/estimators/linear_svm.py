@@ -175,7 +175,9 @@ class LinearSVC(ClassifierMixin, LinearSVM):
     verbose : int, default=0
         Accepted for compatibility, without effect.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One machine per class against the rest, or one loss for all classes (hinge, l2).
+        One machine per class against the rest, or one loss for all classes (hinge, l2). Of the
+        latter `max_iter` limits the passes and Newton steps together, and `n_iter_` counts them;
+        scikit-learn ignores its limit there, and makes up to 100,000 passes.
 
     Attributes
     ----------

@@ -34,11 +34,11 @@ from maxmargin.solvers import cholesky
 from maxmargin.solvers.interrupts import interruptible
 from maxmargin.solvers.row_blocks import matrices_at_once, summed
 
-LARGEST = 4000  # unknowns: the square of them is held, the cube is worked
+LARGEST = 3000  # unknowns: the square of them is held, the cube is worked
 MOST_WORK = 5e10  # products of two numbers in a step,
 MOST_ENTRIES = 20_000_000  # and numbers in a turned copy of the points
 BLOCK_WORK = 200_000_000  # products in a block of rows,
-FEWEST_ROWS = 256  # unless that were so few that adding up costs more than multiplying
+FEWEST_ROWS = 128  # unless that were so few that adding up costs more than multiplying
 MOST_STEPS = 200
 PATIENCE = 10  # steps without progress: rounding is what is left
 PROGRESS = 0.9  # of the least gap, mu or error of W so far
@@ -96,7 +96,7 @@ def _turned(problem):
     work = 4 * points.size * min(points.shape)
     corner = interruptible(work, np.linalg.qr, points, mode="r")
     axes = interruptible(work, np.linalg.svd, corner, full_matrices=False)[2]
-    return points @ axes.T, axes
+    return interruptible(work, np.matmul, points, axes.T), axes
 
 
 class _Path:
