@@ -92,7 +92,21 @@ def _ignores_class_weight():
     return np.array_equal(plain.dual_coef_, leaning.dual_coef_)
 
 
+def _ignores_max_iter():
+    X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 1, 2, 0, 1, 2]
+    model = sklearn.svm.LinearSVC(multi_class="crammer_singer", C=100.0, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y).n_iter_ > 1
+
+
 KNOWN = [
+    Known(
+        "LinearSVC of Crammer and Singer ignores max_iter",
+        "the limit is not handed on to that solver, which makes up to 100,000 passes; the warning "
+        "that the limit was reached comes all the same, also where it converged",
+        _ignores_max_iter,
+    ),
     Known(
         "OneClassSVM with nu=1 and sample weights writes past the end of an array",
         "it hands out nu sum w_i in portions of w_i until nothing is left, and what rounding "

@@ -13,9 +13,14 @@ import sklearn.linear_model
 import sklearn.svm
 from disagreement import require, require_close
 from kernel_checks import is_semidefinite, row
+from oracle import joint_oracle
 from plain import LONG, ULP, gram
 
 from maxmargin.errors import ConvergenceWarning
+
+ENOUGH = 1000  # iterations for any data: the default limit
+REACHED = 1e-6  # the relative distance from the optimum at which such a fit ends at the latest,
+ROUNDINGS = 1e3  # or at this many times the rounding of the objective itself
 
 # LinearSVC and LinearSVR.
 
@@ -195,37 +200,72 @@ def check_linear_decisions(case, model):
         require_close(alone, decisions[i], 2 * slip[i], "decides a row alone otherwise")
 
 
+# Crammer and Singer's one loss for all classes.
+
+
+class JointObjective:
+    """1/2 sum_k |w_k|^2 + sum_i C_i max_k (f_k - f_y + [k is not y])."""
+
+    def __init__(self, case, classes):
+        chosen, cost = case.parameters, linear_costs(case)
+        used = cost > 0
+        scaling = chosen["intercept_scaling"] if chosen["fit_intercept"] else 0.0
+        self.case, self.scaling, self.n_classes = case, scaling, len(classes)
+        X = np.column_stack([case.plain.astype(LONG), np.full(len(cost), LONG(scaling))])
+        self.X, self.C = X[used], chosen["C"] * cost[used]
+        codes = np.searchsorted(classes, case.y[used])
+        self.present = np.unique(codes)  # a class without weight is out of the game
+        self.codes = np.searchsorted(self.present, codes)
+
+    def weights_of(self, model):
+        W = [weights_of(self.case, model, k) for k in range(len(np.atleast_2d(model.coef_)))]
+        W = np.array([-W[0] / 2, W[0] / 2] if self.n_classes == 2 else W)
+        return W[self.present]
+
+    def value(self, W):
+        f = self.X @ W.T
+        own = f[np.arange(len(f)), self.codes][:, None]
+        excess = np.max(f - own + (self.codes[:, None] != np.arange(len(W))), axis=1)
+        return (W**2).sum() / 2 + self.C @ excess
+
+    def slip(self, W):
+        """What float64 may lose in the value."""
+        sizes = np.max(np.abs(self.X) @ np.abs(W).T, axis=1)
+        wrong = 2 * (self.X.shape[1] + 8) * ULP * sizes + 8 * ULP
+        return self.C @ wrong + (len(self.C) + 8) * ULP * self.value(W)
+
+    def oracle(self):
+        """W by PIQP, or None where it finds none."""
+        X = self.X[:, :-1].astype(np.float64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                W = joint_oracle(X, self.codes, self.C, self.scaling)
+            except qpsolvers.exceptions.QPError:
+                return None
+        return None if W is None or not np.all(np.isfinite(W)) else W.astype(LONG)
+
+
 def check_crammer_singer(case, model, again):
-    value, slip = crammer_singer(case, model)
-    gap = max(model.certificate_.duality_gap, 0) + slip
-    require_close(model.certificate_.primal_objective, value, gap, "primal is untrue")
-    other, _ = crammer_singer(case, again)
-    other_gap = max(again.certificate_.duality_gap, 0) + slip
-    require_close(value, other, gap + other_gap, "depends on the container")
-    theirs = fitted_by_sklearn(case)
-    if theirs is not None:
-        reference, _ = crammer_singer(case, theirs)
-        require(value <= reference + gap, "scikit-learn is better", f"{value} > {reference}")
-
-
-def crammer_singer(case, model):
-    """1/2 sum_k |w_k|^2 + sum_i C_i max_k (f_k - f_y + [k is not y]), and what floats may lose."""
-    chosen, cost = case.parameters, linear_costs(case)
-    n_classes = len(model.classes_)
-    W = [weights_of(case, model, k) for k in range(len(np.atleast_2d(model.coef_)))]
-    W = np.array([-W[0] / 2, W[0] / 2] if n_classes == 2 else W)
-    scaling = chosen["intercept_scaling"] if chosen["fit_intercept"] else 0.0
-    X = np.column_stack([case.plain.astype(LONG), np.full(len(cost), LONG(scaling))])
-    codes = np.searchsorted(model.classes_, case.y)
-    present = np.unique(codes[cost > 0])  # a class without weight is out of the game
-    codes, W, n_classes = np.searchsorted(present, codes), W[present], len(present)
-    X, codes, cost = X[cost > 0], codes[cost > 0], cost[cost > 0]
-    f = X @ W.T
-    own = f[np.arange(len(f)), codes][:, None]
-    excess = np.max(f - own + (codes[:, None] != np.arange(n_classes)), axis=1)
-    wrong = 2 * (X.shape[1] + 8) * ULP * np.max(np.abs(X) @ np.abs(W).T, axis=1) + 8 * ULP
-    value = (W**2).sum() / 2 + chosen["C"] * cost @ excess
-    return value, chosen["C"] * cost @ wrong + (len(cost) + 8) * ULP * value
+    objective, proof = JointObjective(case, model.classes_), model.certificate_
+    W, other = objective.weights_of(model), objective.weights_of(again)
+    value, slip = objective.value(W), objective.slip(W)
+    gap = max(proof.duality_gap, 0) + slip
+    require_close(proof.primal_objective, value, gap, "primal is untrue")
+    other_gap = max(again.certificate_.duality_gap, 0) + objective.slip(other)
+    require_close(value, objective.value(other), gap + other_gap, "depends on the container")
+    theirs, oracle = fitted_by_sklearn(case), objective.oracle()
+    found = [] if theirs is None else [("scikit-learn", objective.weights_of(theirs))]
+    found += [] if oracle is None else [("the oracle", oracle)]
+    for name, V in found:
+        reference, doubt = objective.value(V), objective.slip(V)
+        require(value <= reference + gap, f"{name} is better", f"{value} > {reference}")
+        known = proof.dual_objective <= reference + doubt + slip
+        require(known, f"dual above {name}'s primal", f"{proof.dual_objective} > {reference}")
+        if case.parameters["max_iter"] >= ENOUGH:
+            allowed = max(case.parameters["tol"], REACHED) * reference
+            allowed += ROUNDINGS * (slip + doubt)
+            require(value <= reference + allowed, f"stops short of {name}", value - reference)
 
 
 # Squared losses.

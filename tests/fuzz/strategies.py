@@ -338,7 +338,9 @@ def parameters(draw, family):
         chosen["max_iter"] = draw(st.sampled_from([*[50] * 9, 0, 1000]))
     if family in KERNEL_MACHINES or family == "KernelRidge":
         chosen |= draw(kernel_parameters())
-    if family == "LinearSVC" and chosen["loss"] == "squared_hinge" and draw(st.booleans()):
+    if chosen.get("multi_class") == "crammer_singer":
+        chosen["max_iter"] = draw(st.sampled_from([*[1000] * 3, 50]))  # the default: always enough
+    elif family == "LinearSVC" and chosen["loss"] == "squared_hinge" and draw(st.booleans()):
         chosen |= {"penalty": "l1", "dual": False}
     return chosen
 

@@ -163,45 +163,65 @@ def l1_descend(gram, linear, w, sweeps, tol):
 
 
 @compiled
+def best_of_classes(B, A, C, own, best):
+    """Fill in the a that minimises 1/2 A |a|^2 + B.a over a_m <= C for the own class and a_m <= 0
+    for the others, with sum a = 0.
+
+    At the minimum a_m = min(bound_m, (beta - B_m) / A), and beta follows from sorting. A is
+    positive.
+    """
+    B -= B.max()  # which changes nothing, as a sums to zero; A C may be far below 1's rounding
+    D = B.copy()
+    D[own] += A * C
+    D = np.sort(D)[::-1]
+    beta = D[0] - A * C
+    count = 1
+    while count < len(D) and beta < count * D[count]:
+        beta += D[count]
+        count += 1
+    beta /= count
+    others = 0.0
+    for m in range(len(B)):
+        best[m] = min(0.0, (beta - B[m]) / A)
+        others -= best[m] if m != own else 0.0
+    # What rounding leaves of the sum, which is much where A is small, goes to the own class.
+    if others > C:
+        best *= C / others
+    best[own] = min(others, C)
+
+
+@compiled
 def descend_classes(X, indices, indptr, bias, labels, C, curvature, order, alpha, W):
     """One pass of Crammer and Singer's dual: for each point the best alpha of all its classes.
 
-    It minimises 1/2 A |a|^2 + B.a over a_m <= C for the own class and a_m <= 0 for the others, with
-    sum a = 0. At the minimum a_m = min(bound_m, (beta - B_m) / A), and beta follows from sorting.
-    Curvatures A are positive.
+    `W` has a column per class: what is read of a row is used for all of them, side by side.
     """
-    n_classes, last = W.shape[0], W.shape[1] - 1
-    B = np.empty(n_classes)
+    n_classes, last = W.shape[1], W.shape[0] - 1
+    B, best, moved = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes, np.int64)
+    everything = np.arange(last)
     for position in range(len(order)):
         i = order[position]
         A, own = curvature[i], labels[i]
+        if X.ndim == 2:
+            values, columns = X[i], everything
+        else:
+            values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
         for m in range(n_classes):
-            decision = row_dot(X, indices, indptr, i, W[m]) + bias * W[m, last]
-            B[m] = decision + (0.0 if m == own else 1.0) - A * alpha[i, m]
-        B -= B.max()  # which changes nothing, as a sums to zero; A C may be far below 1's rounding
-        D = B.copy()
-        D[own] += A * C[i]
-        D = np.sort(D)[::-1]
-        beta = D[0] - A * C[i]
-        count = 1
-        while count < n_classes and beta < count * D[count]:
-            beta += D[count]
-            count += 1
-        beta /= count
-        others = 0.0
+            B[m] = bias * W[last, m] + (0.0 if m == own else 1.0) - A * alpha[i, m]
+        add_lines(B, W, columns, values, len(values))
+        best_of_classes(B, A, C[i], own, best)
+        n_moved = 0
         for m in range(n_classes):
-            D[m] = min(0.0, (beta - B[m]) / A)
-            others -= D[m] if m != own else 0.0
-        # What rounding leaves of the sum, which is much where A is small, goes to the own class.
-        D[own] = min(others, C[i])
-        shrink = C[i] / others if others > C[i] else 1.0
-        for m in range(n_classes):
-            best = D[m] if m == own else shrink * D[m]
-            step = best - alpha[i, m]
-            if step != 0.0:
-                alpha[i, m] = best
-                add_row(X, indices, indptr, i, step, W[m])
-                W[m, last] += step * bias
+            if best[m] != alpha[i, m]:
+                B[n_moved], moved[n_moved] = best[m] - alpha[i, m], m
+                alpha[i, m] = best[m]
+                W[last, m] += bias * B[n_moved]
+                n_moved += 1
+        if n_moved > 0:
+            for k in range(len(values)):
+                value, line = values[k], W[unsigned(columns[k])]
+                for j in range(n_moved):
+                    line[moved[j]] += value * B[j]
 
 
 @compiled

@@ -19,6 +19,7 @@ from maxmargin.estimators.linear_base import LinearModel, rows_that_count
 from maxmargin.estimators.parameters import LINEAR_CONSTRAINTS, check_parameters
 from maxmargin.estimators.validation import checked_weight, prices, seed_of
 from maxmargin.problems.certificate import combine
+from maxmargin.problems.joint_loss import JointLoss
 from maxmargin.problems.linear import linear_svc, linear_svr
 from maxmargin.solvers import solver_named
 from maxmargin.solvers.newton import LARGEST as LARGEST_FOR_NEWTON
@@ -174,7 +175,9 @@ class LinearSVC(ClassifierMixin, LinearSVM):
     verbose : int, default=0
         Accepted for compatibility, without effect.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One machine per class against the rest, or one loss for all classes (hinge, l2).
+        One machine per class against the rest, or one loss for all classes (hinge, l2). Of the
+        latter `max_iter` limits the passes and Newton steps together, and `n_iter_` counts them;
+        scikit-learn ignores its limit there, and makes up to 100,000 passes.
 
     Attributes
     ----------
@@ -240,9 +243,9 @@ class LinearSVC(ClassifierMixin, LinearSVM):
             return super()._solve(X, targets, C, bias)
         labels = np.argmax(targets, axis=0) if len(targets) > 1 else (targets[0] > 0).astype(int)
         solver = solver_named("crammer_singer")(self.tol, self.max_iter, seed_of(self.random_state))
-        lengths = arrays.squared_norms(X) + bias**2
         present, labels = np.unique(labels, return_inverse=True)  # without classes of no weight
-        found, n_iter, proof, stopped = solver.solve(X, bias, labels, len(present), C[0], lengths)
+        problem = JointLoss(X, bias, labels, len(present), C[0])
+        found, n_iter, proof, stopped = solver.solve(problem)
         W = np.zeros((len(self.classes_), found.shape[1]))
         W[present] = found
         if len(self.classes_) == 2:  # one function is enough, as in scikit-learn

@@ -27,10 +27,6 @@ class RowBlocks:
         stored = arrays.n_stored(problem.X)
         self._is_full = stored > FULL * problem.X.shape[0] * problem.X.shape[1]
 
-    @property
-    def _matrices_at_once(self):
-        return max(SPARSE_PARTS, SUMMED_BYTES // (8 * (self.X.shape[1] + 1) ** 2))
-
     def times(self, w):
         result = np.empty(self.X.shape[0])
 
@@ -53,7 +49,7 @@ class RowBlocks:
         def of_part(part):
             return np.append(self._transposed(part, values[part]), self.bias * values[part].sum())
 
-        return self._sum(of_part, self.parts, len(self.parts))
+        return summed(self.pool, of_part, self.parts, len(self.parts))
 
     def _transposed(self, part, values):
         if not arrays.is_sparse(self.X):
@@ -83,7 +79,8 @@ class RowBlocks:
             return block.T @ block
 
         height = max(1, min(ROW_BLOCK, BLOCK_WORK // (self.X.shape[1] + 1) ** 2))
-        return self._sum(of_part, arrays.blocks(len(weight), height), self._matrices_at_once)
+        parts = arrays.blocks(len(weight), height)
+        return summed(self.pool, of_part, parts, matrices_at_once(self.X.shape[1] + 1))
 
     def _sparse_gram(self, weight):
         """From the pairs of stored values of each row."""
@@ -98,20 +95,26 @@ class RowBlocks:
         n_pairs = float(np.sum(np.diff(self.X.indptr).astype(np.float64) ** 2)) / 2
         n_parts = max(SPARSE_PARTS, int(n_pairs / SPARSE_WORK))
         parts = arrays.blocks(len(weight), len(weight) // n_parts + 1)
-        lower = self._sum(of_part, parts, self._matrices_at_once)
+        lower = summed(self.pool, of_part, parts, matrices_at_once(size))
         return lower + np.tril(lower, -1).T
 
-    def _sum(self, of_part, parts, at_once):
-        """of_part summed over all parts, of which some are worked on at once."""
-        found = [None] * len(parts)
 
-        def work(k):
-            found[k] = of_part(parts[k])
+def matrices_at_once(size):
+    """How many square matrices of a size may wait to be summed."""
+    return max(SPARSE_PARTS, SUMMED_BYTES // (8 * size**2))
 
-        total = 0.0
-        for some in arrays.blocks(len(parts), at_once):
-            ready = range(some.start, some.stop)
-            self.pool.map(work, ready)
-            for k in ready:
-                total, found[k] = total + found[k], None
-        return total
+
+def summed(pool, of_part, parts, at_once):
+    """of_part summed over all parts, in their order, of which some are worked on at once."""
+    found = [None] * len(parts)
+
+    def work(k):
+        found[k] = of_part(parts[k])
+
+    total = 0.0
+    for some in arrays.blocks(len(parts), at_once):
+        ready = range(some.start, some.stop)
+        pool.map(work, ready)
+        for k in ready:
+            total, found[k] = total + found[k], None
+    return total
