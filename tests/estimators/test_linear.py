@@ -238,10 +238,6 @@ def test_several_targets_are_several_models(model, container):
     if isinstance(model, Ridge):
         assert len(model.certificate_.parts) == 3
         assert model.certificate_.optimal
-    column = model.set_params(**({"alpha": 1.0} if isinstance(model, Ridge) else {}))
-    column.fit(X, y[:, :1])
-    assert column.coef_.shape == (1, X.shape[1])
-    assert column.predict(X).shape == (len(X), 1)
 
 
 @pytest.mark.parametrize(

@@ -73,10 +73,10 @@ class Lasso(RegressorMixin, LinearModel):
 
     Attributes
     ----------
-    coef_ : array of shape (d,), or (number of targets, d)
-    sparse_coef_ : sparse matrix of shape (1, d), or (number of targets, d)
-    intercept_ : float, or array of shape (number of targets,)
-    dual_gap_ : float, or array of shape (number of targets,)
+    coef_ : array of shape (d,), or (number of targets, d) for two or more
+    sparse_coef_ : sparse matrix of shape (number of targets, d)
+    intercept_ : float, or array of shape (number of targets,) where y has columns
+    dual_gap_ : float, or array of shape (number of targets,) for two or more
         How far at most the objective is from its minimum.
     n_iter_ : int, or list of int
     certificate_ : Certificate
@@ -161,7 +161,9 @@ class Lasso(RegressorMixin, LinearModel):
         proofs = [step.proof for step in solved]
         self.converged_ = all(proof.optimal for proof in proofs)
         self.certificate_ = replace(combine(proofs), tol=min(proof.tol for proof in proofs))
-        self._keep(solved, mean, centres, single=y.ndim == 1)
+        self._keep(solved, mean, centres)
+        if y.ndim == 1 and self.fit_intercept:
+            self.intercept_ = float(self.intercept_[0])
 
     def path(self, X, y, alphas=None, n_alphas=100, eps=1e-3, sample_weight=None):
         """The model for many alphas, each begun at the one before; the estimator is not changed.
@@ -269,16 +271,15 @@ class Lasso(RegressorMixin, LinearModel):
             solved.append(Solved(point.w, gap / problem.total_weight, n_iter, proof))
         return solved
 
-    def _keep(self, solved, mean, centres, single):
+    def _keep(self, solved, mean, centres):
+        """One target has a vector and numbers; as in scikit-learn, not of y's shape."""
         self.coef_ = np.array([step.w for step in solved])
-        self.intercept_ = centres - self.coef_ @ mean
+        self.intercept_ = centres - self.coef_ @ mean if self.fit_intercept else 0.0
         self.dual_gap_ = np.array([step.gap for step in solved])
         self.n_iter_ = [max(1, step.n_iter) for step in solved]
-        if single:
+        if len(solved) == 1:
             self.coef_, self.n_iter_ = self.coef_[0], self.n_iter_[0]
-            self.intercept_, self.dual_gap_ = float(self.intercept_[0]), float(self.dual_gap_[0])
-        if not self.fit_intercept:
-            self.intercept_ = 0.0
+            self.dual_gap_ = float(self.dual_gap_[0])
 
     def _warn(self, gap):
         warn(

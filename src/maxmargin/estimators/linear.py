@@ -56,6 +56,8 @@ class SquaredLossModel(RegressorMixin, LinearModel):
     centred X where the solution needed it.
     """
 
+    _flattens_one_column = False  # of y: whether it has a `coef_` of shape (d,), as in scikit-learn
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -79,7 +81,7 @@ class SquaredLossModel(RegressorMixin, LinearModel):
             check_parameters(self, CONSTRAINTS)
             A, B, target_mean, y = self._centred(X, y, sample_weight)
             w, rank = self._solve(A, B)
-            self.coef_, self.intercept_ = _as_shaped(w, target_mean - A.mean @ w, y)
+            self.coef_, self.intercept_ = self._as_shaped(w, target_mean - A.mean @ w, y)
             if not self.fit_intercept:
                 self.intercept_ = 0.0
         self._warn_unless_unique(rank, A.shape[1])
@@ -107,16 +109,15 @@ class SquaredLossModel(RegressorMixin, LinearModel):
             )
 
     def predict(self, X):
-        """The predicted target of every row of X; a column per target where y had columns."""
+        """The predicted target of every row of X; a column per row of `coef_` where it has rows."""
         decisions = self._decisions(X)
         return decisions[:, 0] if self.coef_.ndim == 1 else decisions
 
-
-def _as_shaped(w, intercept, y):
-    """A vector and a number for y of shape (n,), as scikit-learn has them."""
-    if y.ndim == 1:
-        return np.ascontiguousarray(w[..., 0]), intercept[..., 0]
-    return np.ascontiguousarray(np.swapaxes(w, -1, -2)), intercept
+    def _as_shaped(self, w, intercept, y):
+        """A vector and a number for y of shape (n,), as scikit-learn has them."""
+        is_row = y.ndim == 1 or (self._flattens_one_column and y.shape[1] == 1)
+        w = np.ascontiguousarray(w[..., 0] if is_row else np.swapaxes(w, -1, -2))
+        return w, intercept[..., 0][()] if y.ndim == 1 else intercept
 
 
 class LinearRegression(SquaredLossModel):
@@ -183,8 +184,8 @@ class Ridge(SquaredLossModel):
 
     Attributes
     ----------
-    coef_ : array of shape (d,), or (targets, d) where y has columns
-    intercept_ : float, or array of shape (targets,); 0.0 without an intercept
+    coef_ : array of shape (d,), or (targets, d) where y has two columns or more
+    intercept_ : float, or array of shape (targets,) where y has columns; 0.0 without an intercept
     certificate_ : Certificate
         Of 1/2 |w|^2 + 1/(2 alpha) sum_i s_i (y_i - w.x_i - b)^2, a part per target; None for
         alpha=0, and for an alpha so small that rounding leaves nothing to be proved.
@@ -203,6 +204,8 @@ class Ridge(SquaredLossModel):
     array([[2.],
            [1.]])
     """
+
+    _flattens_one_column = True
 
     def __init__(self, alpha=1.0, *, fit_intercept=True, solver="auto"):
         self.alpha = alpha
@@ -227,7 +230,7 @@ class Ridge(SquaredLossModel):
         Returns
         -------
         Path
-            `coefs` of shape (m, d), or (m, targets, d) where y has columns.
+            `coefs` of shape (m, d), or (m, targets, d) where y has two columns or more.
         """
         check_parameters(self, CONSTRAINTS)
         if np.ndim(alphas) != 1 or not are_penalties(alphas):
@@ -237,6 +240,6 @@ class Ridge(SquaredLossModel):
         alphas = np.asarray(alphas, dtype=np.float64)
         A, B, target_mean, y = clone(self)._centred(X, y, sample_weight)
         w, rank = closed_form.ridge_path(A, B, alphas)
-        coefs, intercepts = _as_shaped(w, target_mean - A.mean @ w, y)
+        coefs, intercepts = self._as_shaped(w, target_mean - A.mean @ w, y)
         self._warn_unless_unique(rank if np.min(alphas) == 0 else None, A.shape[1])
         return Path(alphas, coefs, intercepts, np.zeros(len(alphas)))
