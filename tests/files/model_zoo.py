@@ -63,6 +63,8 @@ KINDS = {
     "kernel ridge": lambda: fitted("KernelRidge", sparse.csr_matrix, kernel=Sigmoid(0.1)),
     "waves": lambda: fitted("RandomFourierFeatures", n_components=6, form="sincos"),
     "landmarks": lambda: fitted("Nystroem", n_components=5),
+    "landmarks of a matrix": lambda: fitted_on_gram("Nystroem", n_components=5),
+    "landmarks by cosine": lambda: fitted("Nystroem", kernel="cosine", n_components=5),
     "monomials": lambda: fitted("PolynomialMap"),
 }
 

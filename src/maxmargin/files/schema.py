@@ -128,7 +128,9 @@ FOURIER = {
 NYSTROEM = {
     **MAP,
     "kernel_": kernel,
-    "components_": floats("features out", "features", sparse=True),
+    "components_": either(
+        floats("features out", "features", sparse=True), floats("features out", 0)
+    ),
     "component_indices_": counts("features out"),
     "normalization_": floats("features out", "features out"),
     "rank_": count,
