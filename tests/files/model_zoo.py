@@ -58,6 +58,8 @@ KINDS = {
     "one class": lambda: fitted("OneClassSVM"),
     "linear": lambda: fitted("LinearSVC", labels=(1, 2, 3)),
     "linear regression": lambda: fitted("Ridge"),
+    "without negative weights": lambda: fitted("LinearRegression", positive=True),
+    "iterated": lambda: fitted("Ridge", solver="lsqr"),
     "descent": lambda: fitted("GradientDescentClassifier", max_iter=5),
     "perceptron": lambda: fitted("Perceptron", kernel=Laplacian(0.5)),
     "kernel ridge": lambda: fitted("KernelRidge", sparse.csr_matrix, kernel=Sigmoid(0.1)),

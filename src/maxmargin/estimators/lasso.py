@@ -18,9 +18,13 @@ from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
     FLAG,
+    SEED,
+    Constraint,
     check_parameters,
+    is_flag,
     is_real,
     is_whole,
+    one_of,
 )
 from maxmargin.estimators.validation import check_unaltered, checked_weight
 from maxmargin.problems.certificate import Certificate, combine
@@ -33,6 +37,10 @@ CONSTRAINTS = {
     "tol": AT_LEAST_ZERO,
     "warm_start": FLAG,
     "positive": FLAG,
+    "precompute": Constraint("True or False (a Gram matrix of your own is not read)", is_flag),
+    "copy_X": FLAG,
+    "selection": one_of("cyclic", "random"),
+    "random_state": SEED,
 }
 ROUNDING = 1e-14  # the smallest tol that floats can meet
 VANISHING = 1e-10  # part of the largest alpha, which stands for the limit alpha -> 0
@@ -70,6 +78,9 @@ class Lasso(RegressorMixin, LinearModel):
         Begin at the `coef_` of the previous fit.
     positive : bool, default=False
         Ask for w >= 0.
+    precompute, copy_X, selection, random_state : default=False, True, "cyclic", None
+        Accepted as in scikit-learn, without influence: products of features are computed as far
+        as they are needed, X is never overwritten, and no order is drawn.
 
     Attributes
     ----------
@@ -101,17 +112,25 @@ class Lasso(RegressorMixin, LinearModel):
         alpha=1.0,
         *,
         fit_intercept=True,
+        precompute=False,
+        copy_X=True,
         max_iter=1000,
         tol=1e-4,
         warm_start=False,
         positive=False,
+        random_state=None,
+        selection="cyclic",
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
         self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

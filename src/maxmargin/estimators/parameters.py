@@ -154,7 +154,9 @@ SVM_CONSTRAINTS = {
 
 
 def or_none(constraint):
-    return Constraint(f"None, {constraint.wanted}", lambda v: v is None or constraint.holds(v))
+    joint = "," if " or " in constraint.wanted else " or"
+    wanted = f"None{joint} {constraint.wanted}"
+    return Constraint(wanted, lambda v: v is None or constraint.holds(v))
 
 
 PAIRWISE_CONSTRAINTS = {
