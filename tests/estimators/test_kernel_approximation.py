@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.kernel_approximation
+import sklearn.metrics
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -254,6 +255,17 @@ def test_features_are_scikit_learns_for_the_same_landmarks(options, container):
     theirs = sklearn.kernel_approximation.Nystroem(n_components=20, **options).fit(landmarks)
     found, expected = ours.transform(container(X)), theirs.transform(X)
     assert found.shape == expected.shape
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["chi2", "rbf", "laplacian"])
+def test_scikit_learns_own_kernels_are_functions_too(name):
+    X = np.abs(some_rows())
+    function = sklearn.metrics.pairwise.PAIRWISE_KERNEL_FUNCTIONS[name]
+    ours = Nystroem(function, kernel_params={"gamma": 0.7}, n_components=20).fit(X)
+    landmarks = X[ours.component_indices_]
+    theirs = sklearn.kernel_approximation.Nystroem(kernel=name, gamma=0.7, n_components=20)
+    found, expected = ours.transform(X), theirs.fit(landmarks).transform(X)
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
 
 
