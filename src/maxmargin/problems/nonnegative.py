@@ -26,21 +26,28 @@ class NonNegativeProblem:
     alpha: float
     lengths: np.ndarray
 
+    def value(self, w):
+        residual = self.b - self.A @ w
+        return 0.5 * float(residual @ residual + self.alpha * (w @ w))
+
     def slope(self, w):
         return self.A.T @ (self.b - self.A @ w) - self.alpha * w
 
-    def size(self, w):
-        """Of the terms of each slope, of which rounding leaves a share.
+    def terms(self, w):
+        """The size of what the residual is the difference of, and rounding leaves a share of."""
+        return float(np.linalg.norm(self.b) + self.lengths @ np.abs(w))
 
-        Infinite for a column whose square is zero: no weight of it is any better than none.
+    def steepness(self, w):
+        """The slopes relative to their terms.
+
+        Zero for a column whose square is zero: no weight of it is any better than none.
         """
-        terms = float(np.linalg.norm(self.b) + self.lengths @ np.abs(w)) or 1.0
-        return np.where(self.lengths > 0, self.lengths, np.inf) * terms
+        size = np.where(self.lengths > 0, self.lengths, np.inf) * (self.terms(w) or 1.0)
+        return self.slope(w) / size
 
     def certify(self, w):
         """The KKT conditions, each relative to the terms of which it is the difference."""
-        residual = self.b - self.A @ w
-        slope = (self.A.T @ residual - self.alpha * w) / self.size(w)
+        residual, slope = self.b - self.A @ w, self.steepness(w)
         squares = float(residual @ residual), self.alpha * float(w @ w)
         return Certificate(
             primal_objective=0.5 * sum(squares),

@@ -75,6 +75,12 @@ class Centred(LinearOperator):
         """A of some of its columns."""
         return Centred(self._given[:, chosen], self._weight, self._fit_intercept)
 
+    def solid(self):
+        """The same, dense if that takes no more room: centred only in products has fewer digits."""
+        if not self.is_sparse or not arrays.is_mostly_full(self._given):
+            return self
+        return Centred(arrays.dense(self._given), self._weight, self._fit_intercept)
+
     def squared_lengths(self):
         """Of the columns."""
         squares = arrays.squared_norms(self.rows.T)

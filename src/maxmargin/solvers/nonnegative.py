@@ -1,14 +1,13 @@
 """Least squares and ridge with w >= 0: search for the weights in use; the rest is closed form.
 
-Two searches. The fast one exchanges all weights at once that are in use and negative, or out of use
-with a positive slope; it mostly ends after a few systems, but need not, nor does it where columns
-depend on each other. Then Lawson and Hanson's begins at zero: the weight with the steepest slope
-joins those in use, which move to their common optimum, and one that would fall below zero on the
-way stops there and leaves. The objective falls from one optimum to the next, so that no set of
-weights comes twice.
+Two searches, one after the other. The fast one exchanges all weights at once that are in use and
+negative, or out of use with a positive slope. It mostly ends after a few systems, but need not, and
+knows only A'A, which has half the digits of A. Lawson and Hanson's goes on from there, or from
+zero: the weight with the steepest slope joins those in use, which move to their common optimum, and
+one that would fall below zero on the way stops there and leaves.
 
-Invariant: slopes are computed from the data, never carried along; the matrix of a system gives
-only the direction, and may be a little wrong.
+Invariant: from the end of the fast search on w >= 0, the objective falls with every step, and every
+optimum comes from `closed_form`, with all its digits.
 """
 
 import numpy as np
@@ -19,13 +18,17 @@ from maxmargin.problems.certificate import combine
 from maxmargin.problems.nonnegative import NonNegativeProblem
 from maxmargin.solvers import cholesky, closed_form
 
-ROUNDING = 1e-14  # the part of its terms that may be left of a slope that is zero
+ROUNDING = 1e-14  # the part of its terms that may be left, in the fast search, of a slope of zero
 EXCHANGES = 50  # of many weights at once, in which the fast search must end
 RIDGE = 1e-14  # relative, so that columns that depend on each other have a factor too
+NOISE = 2.0 * closed_form.EPSILON  # of its terms: a slope that says nothing
+ATTEMPTS = 10  # of the steepest slopes, of which one must lower the objective
+GAIN = 1e-12  # the share by which it must
 
 
 def nonnegative(A, B, alphas):
     """The w >= 0 that minimises |B - A w|^2 + alpha |w|^2 for each column of B, and the proof."""
+    A = A.solid()
     products = _Products(A)
     answers = [
         _solved(NonNegativeProblem(A, b, alpha, products.lengths(alpha)), products)
@@ -34,7 +37,7 @@ def nonnegative(A, B, alphas):
     proof = combine([proof for _, proof in answers])
     if not proof.optimal:
         warn(
-            "positive=True: the search for the weights in use went round in a circle; a slope is "
+            "positive=True: no step lowers the objective by more than rounding, but a slope is "
             f"left that is {proof.kkt_violation:.1e} of its terms. Scale the features.",
             ConvergenceWarning,
         )
@@ -63,68 +66,62 @@ class _Products:
 
 
 def _solved(problem, products):
-    """The optimum, and its certificate.
-
-    The weights in use are computed again as `closed_form` does, and the better of both is kept: of
-    columns that depend on each other it may know an answer with negative weights.
-    """
-    found = _exchanged(problem, products)
-    found = _joined(problem, products) if found is None else found
-    chosen, exact = np.flatnonzero(found), np.zeros_like(found)
-    if len(chosen):
-        A, b, alpha = problem.A.columns(chosen), problem.b[:, None], np.array([problem.alpha])
-        exact[chosen] = np.maximum(closed_form.ridge(A, b, alpha, "cholesky").w[:, 0], 0.0)
-    proofs = problem.certify(exact), problem.certify(found)
-    if proofs[0].kkt_violation <= proofs[1].kkt_violation:
-        return exact, proofs[0]
-    return found, proofs[1]
+    """The optimum, and its certificate."""
+    start = _exchanged(problem, products)
+    w = _joined(problem, _lowered(problem, start, start > 0))
+    return w, problem.certify(w)
 
 
 def _exchanged(problem, products):
-    """The fast search: the optimum, or None where it does not end or the columns are too many."""
+    """The fast search: what it found, or zero where it does not end or the columns are too many."""
     n, d = problem.A.shape
-    if d > n and problem.alpha == 0:
-        return None
     w, in_use = np.zeros(d), np.zeros(d, dtype=bool)
-    for _ in range(EXCHANGES):
-        joining = ~in_use & (_steepness(problem, w) > ROUNDING)
+    for _ in range(EXCHANGES if d <= n or problem.alpha > 0 else 0):
+        joining = ~in_use & (problem.steepness(w) > ROUNDING)
         leaving = in_use & (w < 0)
         if not np.any(joining | leaving):
             return w
         in_use = (in_use | joining) & ~leaving
         w = np.where(in_use, w, 0.0)
         w += _step(problem, products, w, in_use)
-    return None
+    return np.zeros(d)
 
 
-def _joined(problem, products):
-    """Lawson and Hanson's search."""
-    w, in_use, seen = np.zeros(problem.A.shape[1]), np.zeros(problem.A.shape[1], dtype=bool), set()
-    while in_use.tobytes() not in seen:
-        seen.add(in_use.tobytes())
-        steepness = np.where(in_use, 0.0, _steepness(problem, w))
-        if np.max(steepness) > ROUNDING:
-            in_use[np.argmax(steepness)] = True
-            w, in_use = _lowered(problem, products, w, in_use)
+def _joined(problem, w):
+    """Lawson and Hanson's search, until nothing gains anything."""
+    while problem.value(w) > (closed_form.EPSILON * problem.terms(w)) ** 2:
+        steepness = np.where(w > 0, 0.0, problem.steepness(w))
+        steepest = [j for j in np.argsort(-steepness)[:ATTEMPTS] if steepness[j] > NOISE]
+        attempts = (_lowered(problem, w, (w > 0) | (np.arange(len(w)) == j)) for j in steepest)
+        enough = (1.0 - GAIN) * problem.value(w)
+        better = next((v for v in attempts if problem.value(v) < enough), None)
+        if better is None:
+            break
+        w = better
     return w
 
 
-def _steepness(problem, w):
-    """The slopes, relative to the terms of which they are made."""
-    return problem.slope(w) / problem.size(w)
-
-
-def _lowered(problem, products, w, in_use):
+def _lowered(problem, w, in_use):
     """Those in use at their common optimum, without the ones that would fall below zero."""
+    in_use = in_use.copy()
     while True:
-        target = w + _step(problem, products, w, in_use)
+        target = _optimum(problem, in_use)
         falling = np.flatnonzero(in_use & (target <= 0))
         if not len(falling):
-            return target, in_use
+            return target
         share = w[falling] / np.maximum(w - target, closed_form.TINY)[falling]
         w = w + np.min(share) * (target - w)
         leaving = falling[share <= np.min(share)]
         in_use[leaving], w[leaving] = False, 0.0
+
+
+def _optimum(problem, in_use):
+    """Of those in use, whatever their signs."""
+    chosen, w = np.flatnonzero(in_use), np.zeros(len(in_use))
+    if len(chosen):
+        A, b, alpha = problem.A.columns(chosen), problem.b[:, None], np.array([problem.alpha])
+        w[chosen] = closed_form.ridge(A, b, alpha, "cholesky").w[:, 0]
+    return w
 
 
 def _step(problem, products, w, in_use):
