@@ -3,8 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.kernel_approximation
+import sklearn.metrics
 from scipy import sparse, stats
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from maxmargin import SVC, LinearSVC, datasets
@@ -220,6 +223,78 @@ def test_names_and_objects_and_functions_are_the_same_kernel():
     np.testing.assert_allclose(by_function, by_object, atol=1e-8)
 
 
+def pair_function(x, z, c=1.0):
+    """Of two rows, as scikit-learn calls it, or of two sets of rows, as we do."""
+    return (x @ z.T + c) ** 2
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "linear"},
+        {"kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 2.0},
+        {"kernel": "polynomial", "degree": 2, "gamma": 0.5, "coef0": 2.0},
+        {"kernel": "polynomial"},
+        {"kernel": "rbf"},
+        {"kernel": "laplacian", "gamma": 0.3},
+        {"kernel": "cosine"},
+        {"kernel": pair_function, "kernel_params": {"c": 3.0}, "n_jobs": 1},
+    ],
+    ids=lambda options: str(options["kernel"]),
+)
+def test_features_are_scikit_learns_for_the_same_landmarks(options, container):
+    """The products of features, that is: the landmarks stand in another order there."""
+    if callable(options["kernel"]) and container is not np.asarray:
+        pytest.skip("scikit-learn hands its function sparse rows, of which ours is not one")
+    X = some_rows()
+    X[4] = 0.0  # which has the cosine 0 with every row, itself included
+    options = {"gamma": None, "coef0": None, "degree": None, **options}
+    ours = Nystroem(n_components=20, **options).fit(container(X))
+    landmarks = X[ours.component_indices_]
+    theirs = sklearn.kernel_approximation.Nystroem(n_components=20, **options).fit(landmarks)
+    found, expected = ours.transform(container(X)), theirs.transform(X)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["chi2", "rbf", "laplacian"])
+def test_scikit_learns_own_kernels_are_functions_too(name):
+    X = np.abs(some_rows())
+    function = sklearn.metrics.pairwise.PAIRWISE_KERNEL_FUNCTIONS[name]
+    ours = Nystroem(function, kernel_params={"gamma": 0.7}, n_components=20).fit(X)
+    landmarks = X[ours.component_indices_]
+    theirs = sklearn.kernel_approximation.Nystroem(kernel=name, gamma=0.7, n_components=20)
+    found, expected = ours.transform(X), theirs.fit(landmarks).transform(X)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", Precomputed()], ids=str)
+def test_a_precomputed_matrix_is_its_kernel(kernel):
+    X = some_rows()
+    by_name = Nystroem("rbf", gamma=0.5, n_components=9, random_state=3).fit(X[:30])
+    given = Nystroem(kernel, n_components=9, random_state=3).fit(RBF(0.5)(X[:30]))
+    np.testing.assert_array_equal(given.component_indices_, by_name.component_indices_)
+    np.testing.assert_allclose(
+        given.transform(RBF(0.5)(X, X[:30])), by_name.transform(X), atol=1e-10
+    )
+    with pytest.raises(ValueError, match="30 features"):
+        given.transform(X)
+    with pytest.raises(TypeError, match="Sparse precomputed"):
+        given.transform(sparse.csr_array(RBF(0.5)(X, X[:30])))
+    with pytest.raises(ValueError, match="not symmetric"):
+        given.fit(np.arange(16.0).reshape(4, 4))
+
+
+def test_precomputed_matrices_are_split_by_rows_and_columns():
+    X = some_rows()
+    y = X[:, 0] > 0
+    machine = make_pipeline(Nystroem("precomputed", n_components=10), LinearSVC())
+    scores = cross_val_score(machine, RBF(0.5)(X), y, cv=3)
+    by_name = make_pipeline(Nystroem("rbf", gamma=0.5, n_components=10), LinearSVC())
+    np.testing.assert_allclose(scores, cross_val_score(by_name, X, y, cv=3))
+
+
 def test_function_takes_rows_of_anything():
     def shared_letters(left, right):
         return [[len(set(u) & set(v)) for v in right] for u in left]
@@ -334,13 +409,12 @@ def test_features_of_a_frame_are_named_after_the_class(approximation):
         (RandomFourierFeatures(RBF(-1.0)), "RBF: gamma must be a number of at least 0, got -1.0."),
         (
             Nystroem("precomputed"),
-            "Nystroem: kernel must be a formula that can be evaluated between rows of X, got a "
-            "precomputed matrix. Give the points and their kernel, or a function of them.",
+            "Precomputed matrix must be a square matrix. Input is a 40x3 matrix.",
         ),
         (
-            Nystroem(Precomputed() + RBF()),
-            "Nystroem: kernel must be a formula that can be evaluated between rows of X, got a "
-            "precomputed matrix. Give the points and their kernel, or a function of them.",
+            Nystroem("cosine", kernel_params={"c": 1}),
+            "Nystroem: kernel_params are for a function, and have no effect beside "
+            "kernel='cosine'; set gamma, degree or coef0 themselves, or the kernel's own.",
         ),
         (
             Nystroem(n_components=2.5),

@@ -56,6 +56,27 @@ def test_equals_scikit_learns(load, options):
     assert ours.n_iter_ == 1
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "polynomial", "degree": 2},
+        {"kernel": "polynomial", "degree": None, "coef0": None},
+        {"kernel": "laplacian"},
+        {"kernel": "cosine"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_the_names_of_pairwise_kernels_are_scikit_learns(options, container):
+    X, y = random_data()
+    X[3] = 0.0  # which has the cosine 0 with every row, itself included
+    ours = KernelRidge(alpha=0.3, **options).fit(container(X), y)
+    options = {name: value for name, value in options.items() if value is not None}
+    theirs = sklearn.kernel_ridge.KernelRidge(alpha=0.3, **options).fit(X, y)
+    assert_close(ours.dual_coef_, theirs.dual_coef_)
+    assert_close(ours.predict(container(X)), theirs.predict(X))
+
+
 def test_two_thousand_houses():
     X, y = part_of(cal_housing)
     ours = KernelRidge(alpha=0.1, kernel="rbf").fit(X, y)
@@ -248,6 +269,19 @@ def test_a_function_may_take_anything():
         KernelRidge(kernel=lambda left, right: 1.0).fit(words, y)
 
 
+def test_a_function_gets_its_keywords():
+    X, y = random_data()
+    options = {"alpha": 0.3, "kernel_params": {"power": 2, "shift": 1.0}}
+
+    def kernel(x, z, power, shift):  # of rows, or of two sets of them
+        return (x @ z.T + shift) ** power
+
+    ours = KernelRidge(kernel=kernel, **options).fit(X, y)
+    theirs = sklearn.kernel_ridge.KernelRidge(kernel=kernel, **options).fit(X, y)
+    assert_close(ours.dual_coef_, theirs.dual_coef_)
+    assert_close(ours.predict(X[:7]), theirs.predict(X[:7]))
+
+
 def test_predictions_do_not_follow_the_callers_array():
     X, y = random_data()
     model = KernelRidge(kernel="rbf").fit(X, y)
@@ -260,7 +294,9 @@ def test_predictions_do_not_follow_the_callers_array():
     ("options", "words"),
     [
         ({"alpha": -1}, "alpha must be a number of at least 0, or one per target, got -1"),
-        ({"kernel": "cosine"}, "kernel must be one of 'linear', .* or a callable, got 'cosine'"),
+        ({"kernel": "cosines"}, "kernel must be one of 'linear', .* or a callable, got 'cosines'"),
+        ({"kernel_params": {"c": 1}}, "kernel_params are for a function, and have no effect"),
+        ({"kernel_params": "c"}, "kernel_params must be None or a dict of keyword arguments"),
         ({"gamma": -1.0}, "gamma must be None, 'scale', 'auto' or a number of at least 0"),
         ({"solver": "svd"}, "solver must be 'auto', 'cholesky' or 'cg', got 'svd'"),
         ({"memory_limit": 0}, "memory_limit must be a positive finite number, got 0"),

@@ -210,9 +210,6 @@ def test_several_targets_are_separate_problems():
     assert len(together.n_iter_) == len(together.certificate_.parts) == 3
     assert not np.any(together.coef_[2])
     assert together.intercept_[2] == pytest.approx(0.1)
-    one = Lasso(0.1).fit(X, Y[:, :1])
-    assert one.coef_.shape == (1, X.shape[1])
-    assert one.predict(X).shape == (len(y), 1)
 
 
 @pytest.mark.parametrize("load", [leu, low_rank, abalone])

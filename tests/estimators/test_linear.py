@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import sklearn.linear_model
 from regression_data import abalone, cal_housing, leu
-from scipy import linalg, sparse
+from scipy import linalg, optimize, sparse
 
 from maxmargin.errors import ConvergenceWarning, RankWarning
 from maxmargin.estimators.linear import LinearRegression, Ridge
-from maxmargin.solvers import closed_form
+from maxmargin.problems.nonnegative import NonNegativeProblem
+from maxmargin.solvers import closed_form, nonnegative
 
 ALPHAS = [1e-6, 1e-2, 1.0, 1e3]
 DATA_SETS = [abalone, cal_housing, leu]
@@ -118,6 +119,130 @@ def test_every_way_to_ridge_leads_to_the_same_answer(make, solver, alpha, fit_in
         assert ours.certificate_.optimal
 
 
+@pytest.mark.parametrize(
+    ("solver", "used"),
+    [
+        ("cholesky", "primal"),
+        ("svd", "svd"),
+        ("lsqr", "lsmr"),
+        ("sparse_cg", "lsmr"),
+        ("sag", "primal"),
+        ("saga", "primal"),
+    ],
+)
+def test_scikit_learns_solvers_have_their_names_here_and_the_limit_is_theirs(solver, used):
+    X, y = random_data(shift=0.0, targets=2)
+    X /= np.std(X, axis=0)
+    ours = Ridge(3.0, solver=solver, random_state=0).fit(X, y)
+    theirs = sklearn.linear_model.Ridge(
+        3.0, solver=solver, tol=1e-12, max_iter=100_000, random_state=0
+    ).fit(X, y)
+    assert_same_model(ours, theirs, X, tol=1e-7)
+    assert ours.solver_ == used
+    assert (ours.n_iter_ is None) == (used != "lsmr")
+    assert Ridge(3.0, solver="cholesky").fit(X[:5], y[:5]).solver_ == "dual"
+
+
+def test_iterations_are_counted_and_end_where_asked():
+    X, y = random_data(targets=2)
+    with pytest.warns(ConvergenceWarning, match="^LSMR stopped after 2 iterations"):
+        model = Ridge(solver="lsqr", max_iter=2).fit(X, y)
+    np.testing.assert_array_equal(model.n_iter_, [2, 2])
+    assert not model.certificate_.optimal
+
+
+def nonnegative_oracle(X, y, weight, alpha, fit_intercept):
+    """scipy's nnls, of ridge as least squares on more rows."""
+    mean, offset = np.zeros(X.shape[1]), 0.0
+    if fit_intercept:
+        mean, offset = weight @ X / weight.sum(), weight @ y / weight.sum()
+    root = np.sqrt(weight)
+    A = np.vstack([(X - mean) * root[:, None], np.sqrt(alpha) * np.eye(X.shape[1])])
+    w, _ = optimize.nnls(A, np.append((y - offset) * root, np.zeros(X.shape[1])))
+    return w, offset - mean @ w
+
+
+NONNEGATIVE = {
+    "tall": lambda: random_data(300, 40),
+    "few in use": lambda: random_data(200, 60, shift=0.0),
+    "wide": lambda: random_data(20, 60),
+    "dependent": dependent_data,
+    "of all sizes": lambda: (random_data()[0] * 10.0 ** np.arange(-6, 8, 2), random_data()[1]),
+    "nothing in use": lambda: (np.arange(9.0)[:, None], -np.arange(9.0)),
+    "constant columns": lambda: (np.ones((9, 2)), np.arange(9.0)),
+}
+
+
+def value(model, X, y, weight, alpha):
+    return weight @ (y - model.predict(X)) ** 2 + alpha * model.coef_ @ model.coef_
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 2.0])
+@pytest.mark.parametrize("case", NONNEGATIVE)
+def test_weights_that_must_not_be_negative_are_the_best_such(case, alpha, fit_intercept, container):
+    X, y = NONNEGATIVE[case]()
+    weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
+    model = Ridge(alpha, positive=True, fit_intercept=fit_intercept)
+    model.fit(container(X), y, weight)
+    assert model.certificate_.optimal
+    assert np.all(model.coef_ >= 0)
+    theirs = sklearn.linear_model.Ridge(alpha)
+    theirs.n_features_in_ = X.shape[1]
+    theirs.coef_, theirs.intercept_ = nonnegative_oracle(X, y, weight, alpha, fit_intercept)
+    best = value(theirs, X, y, weight, alpha)
+    np.testing.assert_allclose(value(model, X, y, weight, alpha), best, rtol=1e-9, atol=1e-18)
+    if alpha > 0 or case not in ("wide", "dependent", "constant columns"):  # the best is one
+        assert_same_model(model, theirs, X)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("targets", [None, 1, 3])
+def test_least_squares_without_negative_weights_are_scikit_learns(targets, fit_intercept):
+    X, y = random_data(targets=targets)
+    options = {"positive": True, "fit_intercept": fit_intercept}
+    ours = LinearRegression(**options).fit(X, y)
+    assert_same_model(ours, sklearn.linear_model.LinearRegression(**options).fit(X, y), X)
+    assert ours.rank_ is ours.singular_ is None
+    assert ours.certificate_.optimal
+    assert len(ours.certificate_.parts) == (3 if targets == 3 else 0)
+    ridge = Ridge(0.0, **options).fit(X, y)
+    np.testing.assert_array_equal(ridge.coef_.ravel(), ours.coef_.ravel())
+    assert LinearRegression().fit(X, y).certificate_ is None
+
+
+def test_ridge_without_negative_weights_is_scikit_learns():
+    X, y = random_data(targets=2)
+    ours = Ridge([0.5, 4.0], positive=True, solver="lbfgs").fit(X, y)
+    theirs = sklearn.linear_model.Ridge([0.5, 4.0], positive=True, tol=1e-12).fit(X, y)
+    assert_same_model(ours, theirs, X, tol=1e-5)  # L-BFGS ends no nearer
+    path = Ridge(positive=True).path(X, y, [0.5, 4.0])
+    np.testing.assert_allclose(path.coefs[0][0], ours.coef_[0])
+    np.testing.assert_allclose(path.coefs[1][1], ours.coef_[1])
+
+
+def test_both_searches_for_the_weights_in_use_find_them(monkeypatch):
+    X, y = random_data(300, 40)
+    fast = LinearRegression(positive=True).fit(X, y)
+    monkeypatch.setattr(nonnegative, "EXCHANGES", 0)
+    sure = LinearRegression(positive=True).fit(X, y)
+    np.testing.assert_allclose(sure.coef_, fast.coef_, rtol=1e-10)
+    assert sure.certificate_.optimal
+
+
+def test_a_certificate_refuses_weights_that_are_not_the_best():
+    X, y = random_data()
+    A, B = (closed_form.Centred(v, np.ones(len(y)), True) for v in (X, y[:, None]))
+    problem = NonNegativeProblem(A, B.rows[:, 0], 1.0, np.sqrt(A.squared_lengths() + 1.0))
+    w = Ridge(1.0, positive=True).fit(X, y).coef_
+    assert problem.certify(w).optimal
+    assert problem.certify(w).duality_gap == pytest.approx(0.0, abs=1e-9)
+    assert not problem.certify(1.001 * w).optimal  # some slopes are not zero
+    assert not problem.certify(np.zeros_like(w)).optimal  # some are positive
+    assert not problem.certify(Ridge(1.0).fit(X, y).coef_).optimal  # some weights are negative
+
+
 def test_the_objective_is_the_one_of_the_docstring():
     X, y = random_data()
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
@@ -180,7 +305,7 @@ def test_a_wrong_answer_is_still_not_certified(alpha):
     random = np.random.default_rng(0)
     X, weight = random.normal(size=(50, 4)), np.ones(50)
     A, B = closed_form.Centred(X, weight, False), (X @ np.arange(4.0) + 0.1)[:, None]
-    w, u, _ = closed_form.ridge(A, B, np.array([alpha]))
+    w, u, *_ = closed_form.ridge(A, B, np.array([alpha]))
     assert closed_form.certify_ridge(A, B, w, u, np.array([alpha])).optimal
     assert not closed_form.certify_ridge(A, B, 1.001 * w, u, np.array([alpha])).optimal
 
@@ -238,10 +363,6 @@ def test_several_targets_are_several_models(model, container):
     if isinstance(model, Ridge):
         assert len(model.certificate_.parts) == 3
         assert model.certificate_.optimal
-    column = model.set_params(**({"alpha": 1.0} if isinstance(model, Ridge) else {}))
-    column.fit(X, y[:, :1])
-    assert column.coef_.shape == (1, X.shape[1])
-    assert column.predict(X).shape == (len(X), 1)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +426,16 @@ def test_an_iteration_that_takes_too_long_is_reported():
         ({"alpha": np.inf}, r"^Ridge: alpha must be .* got inf"),
         ({"alpha": [1.0, 2.0]}, r"^Ridge: alpha must be .* got 2 numbers for 1 targets"),
         ({"alpha": "1"}, r"^Ridge: alpha must be .* got '1'"),
-        ({"solver": "qr"}, r"^Ridge: solver must be 'auto', 'primal', 'dual', 'svd' or 'lsmr'"),
+        ({"solver": "qr"}, r"^Ridge: solver must be 'auto', 'primal', .* or 'lbfgs', got 'qr'"),
+        (
+            {"solver": "lbfgs"},
+            r"^Ridge: solver must be another one for positive=False, got 'lbfgs'",
+        ),
+        (
+            {"solver": "svd", "positive": True},
+            r"^Ridge: solver must be 'auto' or 'lbfgs' for positive=True, got 'svd'",
+        ),
+        ({"max_iter": 0}, r"^Ridge: max_iter must be None or a whole number of at least 1, got 0"),
         ({"fit_intercept": 1}, r"^Ridge: fit_intercept must be True or False, got 1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn.linear_model
 from scipy import sparse
 from sklearn.datasets import make_blobs, make_circles, make_classification
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -48,6 +49,83 @@ def test_it_is_the_algorithm_of_the_textbooks(seed):
     assert model.converged_
     assert model.mistakes_left_ == 0
     assert model.score(X, y) == 1.0
+
+
+ONE_BY_ONE = [
+    {"max_iter": 1},
+    {"max_iter": 7},
+    {"max_iter": 4, "eta0": 0.25},
+    {"max_iter": 5, "fit_intercept": False},
+    {"max_iter": 3, "class_weight": {0: 2.0, 1: 0.5}},
+    {"max_iter": 3, "class_weight": "balanced", "eta0": 3.0},
+]
+PASSES = "ignore:Perceptron stopped at max_iter.*:sklearn.exceptions.ConvergenceWarning"
+
+
+@pytest.mark.filterwarnings(PASSES)
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_it_is_scikit_learns_pass_by_pass(n_classes, options):
+    X, y = make_classification(
+        90, 5, n_informative=4, n_redundant=0, n_classes=n_classes, random_state=0
+    )
+    X, y = X[20:], np.sort(y)[20:]  # of which the first class has fewer
+    X[y == 0] += 1.0
+    ours = Perceptron(**options).fit(X, y)
+    theirs = sklearn.linear_model.Perceptron(shuffle=False, tol=None, **options).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-12, atol=1e-12)
+    assert ours.n_iter_ == ours.n_passes_ == theirs.n_iter_
+
+
+@pytest.mark.filterwarnings(PASSES)
+@pytest.mark.parametrize("options", ONE_BY_ONE, ids=str)
+def test_the_kernel_form_has_the_same_rates_and_passes(options):
+    X, y = make_classification(90, 5, random_state=0)
+    for shuffle in (False, True):
+        primal, dual = (
+            Perceptron(kernel=kernel, shuffle=shuffle, **options).fit(X, y)
+            for kernel in (None, "linear")
+        )
+        np.testing.assert_array_equal(dual.mistakes_, primal.mistakes_)
+        np.testing.assert_allclose(dual.decision_function(X), primal.decision_function(X))
+        np.testing.assert_allclose(dual.intercept_, primal.intercept_, atol=1e-12)
+        assert dual.n_iter_ == primal.n_iter_
+
+
+@pytest.mark.filterwarnings(PASSES)
+def test_a_warm_start_goes_on_as_scikit_learns_does():
+    X, y = make_classification(90, 5, random_state=0)
+    theirs = sklearn.linear_model.Perceptron(shuffle=False, tol=None, warm_start=True)
+    ours = Perceptron(warm_start=True)
+    for max_iter, eta0 in ((2, 1.0), (3, 0.5)):
+        for model in (ours, theirs):
+            model.set_params(max_iter=max_iter, eta0=eta0).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-12)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"^Perceptron: warm_start goes on with the features"):
+        ours.fit(X[:, :3], y)
+    with pytest.raises(ValueError, match=r"^Perceptron: warm_start goes on with w, which a kernel"):
+        ours.set_params(kernel="rbf").fit(X, y)
+
+
+def test_a_shuffled_order_is_that_of_its_seed():
+    X, y = separable(0)
+    plain = Perceptron().fit(X, y)
+    shuffled, again, other = (
+        Perceptron(shuffle=True, random_state=seed).fit(X, y) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(shuffled.mistakes_, again.mistakes_)
+    assert np.any(shuffled.mistakes_ != other.mistakes_)
+    assert np.any(shuffled.mistakes_ != plain.mistakes_)
+    assert shuffled.converged_
+    X, y = make_classification(90, 5, random_state=0)
+    rows = np.random.default_rng(1).permutation(len(y))  # of the first pass
+    with pytest.warns(ConvergenceWarning, match=r"^Perceptron stopped at max_iter=1 with mistakes"):
+        first = Perceptron(shuffle=True, random_state=1, max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        in_order = Perceptron(max_iter=1).fit(X[rows], y[rows])
+    np.testing.assert_array_equal(first.coef_, in_order.coef_)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -191,6 +269,12 @@ def test_a_new_fit_forgets_the_old_form():
         ({"kernel": "precomputed"}, "Perceptron: kernel must be None, 'linear', 'poly'"),
         ({"kernel": Precomputed()}, "or a Kernel of features, got Precomputed"),
         ({"fit_intercept": 1}, "Perceptron: fit_intercept must be True or False, got 1"),
+        (
+            {"class_weight": {0: 0.0}},
+            "class_weight must be None, 'balanced' or a dict of .* above 0",
+        ),
+        ({"max_iter": 0}, "max_iter must be None or a whole number of at least 1, got 0"),
+        ({"eta0": 0.0}, "eta0 must be a positive finite number, got 0.0"),
         ({"kernel": RBF(), "gamma": 1.0}, "gamma=1.0 has no effect beside the Kernel object"),
     ],
 )

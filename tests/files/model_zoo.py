@@ -58,11 +58,15 @@ KINDS = {
     "one class": lambda: fitted("OneClassSVM"),
     "linear": lambda: fitted("LinearSVC", labels=(1, 2, 3)),
     "linear regression": lambda: fitted("Ridge"),
+    "without negative weights": lambda: fitted("LinearRegression", positive=True),
+    "iterated": lambda: fitted("Ridge", solver="lsqr"),
     "descent": lambda: fitted("GradientDescentClassifier", max_iter=5),
     "perceptron": lambda: fitted("Perceptron", kernel=Laplacian(0.5)),
     "kernel ridge": lambda: fitted("KernelRidge", sparse.csr_matrix, kernel=Sigmoid(0.1)),
     "waves": lambda: fitted("RandomFourierFeatures", n_components=6, form="sincos"),
     "landmarks": lambda: fitted("Nystroem", n_components=5),
+    "landmarks of a matrix": lambda: fitted_on_gram("Nystroem", n_components=5),
+    "landmarks by cosine": lambda: fitted("Nystroem", kernel="cosine", n_components=5),
     "monomials": lambda: fitted("PolynomialMap"),
 }
 

@@ -42,6 +42,9 @@ OTHER_WAYS = {
         {"multi_class": "crammer_singer"},
     ],
     "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
+    "LinearRegression": [{"positive": True}],
+    "Ridge": [{"positive": True}, {"solver": "lsqr"}],
+    "Nystroem": [{"kernel": "cosine"}],
     "KernelRidge": [{"kernel": "rbf"}, {"kernel": "rbf", "solver": "cg"}],
     "Perceptron": [{"kernel": maxmargin.kernels.RBF(0.5)}],
 }

@@ -129,17 +129,18 @@ def epoch(
 
 
 @compiled
-def perceptron_pass(X, indices, indptr, y, fit_intercept, max_updates, w, mistakes):
-    """Visit every row once and correct w at each mistake; returns the number of corrections."""
+def perceptron_pass(X, indices, indptr, y, rates, order, fit_intercept, max_updates, w, mistakes):
+    """Visit rows in an order and correct w at each mistake; returns the number of corrections."""
     last, updates = len(w) - 1, 0
-    for i in range(len(y)):
+    for i in order:
         if updates == max_updates:
             break
         is_right = y[i] * (row_dot(X, indices, indptr, i, w) + w[last]) > 0.0
         if not is_right:  # nor is a NaN
-            add_row(X, indices, indptr, i, y[i], w)
+            step = rates[i] * y[i]
+            add_row(X, indices, indptr, i, step, w)
             if fit_intercept:
-                w[last] += y[i]
+                w[last] += step
             mistakes[i] += 1
             updates += 1
     return updates

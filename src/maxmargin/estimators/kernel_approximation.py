@@ -17,14 +17,24 @@ from maxmargin.errors import OVERFLOW, KernelError, MercerWarning, warn
 from maxmargin.estimators.feature_maps import FeatureMap
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
+    N_JOBS,
+    PAIRWISE_CONSTRAINTS,
     SEED,
     SVM_CONSTRAINTS,
     Constraint,
     kernel_of,
     one_of,
+    pairwise_kernel_of,
+    rows_of,
 )
-from maxmargin.estimators.validation import check_unaltered, seed_of, shape_of_rows
-from maxmargin.kernels import RBF, Custom, Kernel, Laplacian
+from maxmargin.estimators.validation import (
+    check_dense_gram,
+    check_gram,
+    check_unaltered,
+    seed_of,
+    shape_of_rows,
+)
+from maxmargin.kernels import RBF, Laplacian
 from maxmargin.kernels.spectrum import ROUNDING
 from maxmargin.memory import check_room, in_blocks
 from maxmargin.solvers.interrupts import interruptible
@@ -159,19 +169,25 @@ class Nystroem(FeatureMap):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="rbf"
-        "linear", "poly", "rbf", "sigmoid", "laplacian", any Kernel that is not precomputed, or a
-        function that returns the matrix k(X, Z).
-    degree, gamma, coef0 : default=3, "scale", 0.0
-        Of a kernel given by name, as in `SVC`.
+        "linear", "poly" (or "polynomial"), "rbf", "sigmoid", "laplacian", "cosine", "precomputed",
+        any Kernel, or a function that returns the matrix k(X, Z). Of a precomputed kernel `fit`
+        takes the matrix between all training rows, `transform` that between new and training rows.
+    gamma, coef0, degree : default="scale", 0.0, 3
+        Of a kernel given by name, as in `SVC`. None stands for scikit-learn's 1 / n_features, 1
+        and 3.
+    kernel_params : dict or None, default=None
+        More keyword arguments of a function.
     n_components : int, default=100
         The number of landmarks; all rows, if X has fewer.
     random_state : int, Generator, RandomState or None, default=None
         None means the same landmarks every time.
+    n_jobs : int or None, default=None
+        Accepted as in scikit-learn, without influence.
 
     Attributes
     ----------
     components_ : array or sparse matrix of shape (m, d)
-        The landmarks.
+        The landmarks. Of a precomputed kernel no rows are needed, and none kept.
     component_indices_ : array of shape (m,)
         Their row numbers in X.
     normalization_ : array of shape (m, m)
@@ -196,41 +212,53 @@ class Nystroem(FeatureMap):
     """
 
     _constraints: ClassVar = {
-        **{name: SVM_CONSTRAINTS[name] for name in ("kernel", "degree", "gamma", "coef0")},
+        **PAIRWISE_CONSTRAINTS,
         "n_components": AT_LEAST_ONE,
         "random_state": SEED,
+        "n_jobs": N_JOBS,
     }
 
     def __init__(
         self,
         kernel="rbf",
-        degree=3,
+        *,
         gamma="scale",
         coef0=0.0,
+        degree=3,
+        kernel_params=None,
         n_components=100,
         random_state=None,
+        n_jobs=None,
     ):
         self.kernel = kernel
-        self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
         self.n_components = n_components
         self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = rows_of(self.kernel) == "gram"
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
 
     def _kernel(self):
-        is_function = callable(self.kernel) and not isinstance(self.kernel, Kernel)
-        kernel = Custom(self.kernel) if is_function else kernel_of(self)
-        if kernel.takes == "gram":
-            raise ValueError(
-                "Nystroem: kernel must be a formula that can be evaluated between rows of X, got "
-                "a precomputed matrix. Give the points and their kernel, or a function of them."
-            )
-        return kernel
+        return pairwise_kernel_of(self)
 
     def _rows_of(self, X, reset):
         """A function of the user's may take rows of anything, such as strings."""
-        kernel = self._kernel() if reset else self.kernel_
-        return X if kernel.takes == "anything" else super()._rows_of(X, reset)
+        takes = (self._kernel() if reset else self.kernel_).takes
+        if takes == "anything":
+            return X
+        if takes == "gram":
+            check_dense_gram(X)
+        X = super()._rows_of(X, reset)
+        if takes == "gram" and reset:
+            check_gram(X)
+        return X
 
     def _learn(self, X):
         kernel = self._kernel().resolve(X)
@@ -238,23 +266,26 @@ class Nystroem(FeatureMap):
         n = arrays.n_rows(X)
         rng = np.random.default_rng(seed_of(self.random_state))
         landmarks = np.sort(rng.choice(n, size=min(n, self.n_components), replace=False))
-        components = arrays.take(X, landmarks)
-        K = _finite_matrix(kernel, components)
+        components, is_gram = arrays.take(X, landmarks), kernel.takes == "gram"
+        K = _finite_matrix(kernel, components[:, landmarks] if is_gram else components)
         # Small eigenvalues blow up rounding, which is another one with every number of threads.
         with single_threaded_blas() if len(landmarks) <= SMALL else nullcontext():
             self.normalization_, self.rank_ = _inverse_root(K, kernel)
         self.kernel_ = kernel
-        self.components_ = components
+        self.components_ = np.empty((len(landmarks), 0)) if is_gram else components
         self.component_indices_ = landmarks
         self._n_features_out = len(landmarks)
 
     def _check_unaltered(self):
         m = self._n_features_out
-        rows = shape_of_rows(self, m, self.kernel_.takes)
+        takes = self.kernel_.takes
+        rows = (m, 0) if takes == "gram" else shape_of_rows(self, m, takes)
         check_unaltered(self, components_=rows, normalization_=(m, m))
 
     def _map(self, X):
         components = self.components_
+        if self.kernel_.takes == "gram":
+            X = X[:, self.component_indices_]
         if arrays.is_sparse(X):  # so that the many rows of X need not become dense
             components = arrays.canonical_csr(components)
 

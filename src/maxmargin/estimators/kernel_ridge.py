@@ -1,7 +1,5 @@
 """Ridge regression in the feature space of a kernel: one linear system in the kernel matrix."""
 
-from types import SimpleNamespace
-
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
@@ -15,16 +13,14 @@ from maxmargin.estimators.linear import PENALTIES, one_per_target
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
     FINITE_POSITIVE,
-    KERNELS,
-    SVM_CONSTRAINTS,
-    Constraint,
+    PAIRWISE_CONSTRAINTS,
     check_parameters,
-    is_function,
-    kernel_of,
     one_of,
+    pairwise_kernel_of,
     rows_of,
 )
 from maxmargin.estimators.validation import (
+    check_dense_gram,
     check_gram,
     check_size,
     check_unaltered,
@@ -33,7 +29,6 @@ from maxmargin.estimators.validation import (
     shape_of_rows,
     validate_data,
 )
-from maxmargin.kernels import Custom, Kernel
 from maxmargin.memory import check_room
 from maxmargin.solvers.kernel_system import (
     KernelSystem,
@@ -41,20 +36,10 @@ from maxmargin.solvers.kernel_system import (
     solve_kernel_in_place,
 )
 
-NAMED_KERNELS = {**KERNELS, "polynomial": KERNELS["poly"]}
 SHAPES = {"gamma": None, "degree": 3, "coef0": 1}
 CONSTRAINTS = {
     "alpha": PENALTIES,
-    "kernel": Constraint(
-        "one of " + ", ".join(map(repr, NAMED_KERNELS)) + ", a Kernel or a callable",
-        lambda v: is_function(v) or (isinstance(v, str) and v in NAMED_KERNELS),
-    ),
-    "gamma": Constraint(
-        "None, 'scale', 'auto' or a number of at least 0",
-        lambda v: v is None or SVM_CONSTRAINTS["gamma"].holds(v),
-    ),
-    "degree": SVM_CONSTRAINTS["degree"],
-    "coef0": SVM_CONSTRAINTS["coef0"],
+    **PAIRWISE_CONSTRAINTS,
     "solver": one_of("auto", "cholesky", "cg"),
     "memory_limit": FINITE_POSITIVE,
     "tol": FINITE_POSITIVE,
@@ -72,13 +57,18 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     ----------
     alpha : float of at least 0, or one per target, default=1.0
     kernel : str, Kernel or callable, default="linear"
-        "linear", "poly" (or "polynomial"), "rbf", "sigmoid", "laplacian", "precomputed", an object
-        of `maxmargin.kernels`, or a function. As for `SVC` a function gets two sets of rows and
-        returns the matrix between them; scikit-learn's KernelRidge hands it one pair at a time.
+        "linear", "poly" (or "polynomial"), "rbf", "sigmoid", "laplacian", "cosine", "precomputed",
+        an object of `maxmargin.kernels`, or a function. As for `SVC` a function gets two sets of
+        rows and returns the matrix between them; scikit-learn's KernelRidge hands it one pair at a
+        time.
     gamma : float of at least 0, "scale", "auto" or None, default=None
         Of "poly", "rbf", "sigmoid" and "laplacian"; None is "auto", 1 / n_features.
-    degree : int, default=3
-    coef0 : float, default=1
+    degree : int or None, default=3
+        None is 3, as in `sklearn.metrics.pairwise`,
+    coef0 : float or None, default=1
+        and here it is 1.
+    kernel_params : dict or None, default=None
+        More keyword arguments of a function.
     solver : {"auto", "cholesky", "cg"}, default="auto"
         "cholesky" factorises K in its own place. "cg" never forms K: conjugate gradients on tiles,
         preconditioned by a partial Cholesky factorisation. "auto" is "cholesky" as long as K fits
@@ -118,6 +108,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         gamma=None,
         degree=3,
         coef0=1,
+        kernel_params=None,
         solver="auto",
         memory_limit=4000,
         tol=1e-8,
@@ -128,6 +119,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.kernel_params = kernel_params
         self.solver = solver
         self.memory_limit = memory_limit
         self.tol = tol
@@ -237,13 +229,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         return rows_of(self.kernel)
 
     def _kernel(self):
-        if isinstance(self.kernel, Kernel):
-            return kernel_of(self, **SHAPES)
-        if callable(self.kernel):
-            return Custom(self.kernel)
-        gamma = "auto" if self.gamma is None else self.gamma
-        shape = SimpleNamespace(gamma=gamma, degree=self.degree, coef0=self.coef0)
-        return NAMED_KERNELS[self.kernel](shape)
+        return pairwise_kernel_of(self, **SHAPES)
 
     def _validated(self, X, y):
         """X, as numbers unless the kernel takes anything, and y, which may have columns."""
@@ -272,9 +258,9 @@ class KernelRidge(RegressorMixin, BaseEstimator):
 
 def _as_rows(X, holds):
     """A sparse X as sound, canonical CSR; anything else as it is."""
+    if holds == "gram":
+        check_dense_gram(X)
     if not arrays.is_sparse(X):
         return X
-    if holds == "gram":
-        raise TypeError("Sparse precomputed kernels are not supported.")
     arrays.check_indices(X)
     return arrays.canonical_csr(X)

@@ -18,9 +18,13 @@ from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
     FLAG,
+    SEED,
+    Constraint,
     check_parameters,
+    is_flag,
     is_real,
     is_whole,
+    one_of,
 )
 from maxmargin.estimators.validation import check_unaltered, checked_weight
 from maxmargin.problems.certificate import Certificate, combine
@@ -33,6 +37,10 @@ CONSTRAINTS = {
     "tol": AT_LEAST_ZERO,
     "warm_start": FLAG,
     "positive": FLAG,
+    "precompute": Constraint("True or False (a Gram matrix of your own is not read)", is_flag),
+    "copy_X": FLAG,
+    "selection": one_of("cyclic", "random"),
+    "random_state": SEED,
 }
 ROUNDING = 1e-14  # the smallest tol that floats can meet
 VANISHING = 1e-10  # part of the largest alpha, which stands for the limit alpha -> 0
@@ -70,13 +78,16 @@ class Lasso(RegressorMixin, LinearModel):
         Begin at the `coef_` of the previous fit.
     positive : bool, default=False
         Ask for w >= 0.
+    precompute, copy_X, selection, random_state : default=False, True, "cyclic", None
+        Accepted as in scikit-learn, without influence: products of features are computed as far
+        as they are needed, X is never overwritten, and no order is drawn.
 
     Attributes
     ----------
-    coef_ : array of shape (d,), or (number of targets, d)
-    sparse_coef_ : sparse matrix of shape (1, d), or (number of targets, d)
-    intercept_ : float, or array of shape (number of targets,)
-    dual_gap_ : float, or array of shape (number of targets,)
+    coef_ : array of shape (d,), or (number of targets, d) for two or more
+    sparse_coef_ : sparse matrix of shape (number of targets, d)
+    intercept_ : float, or array of shape (number of targets,) where y has columns
+    dual_gap_ : float, or array of shape (number of targets,) for two or more
         How far at most the objective is from its minimum.
     n_iter_ : int, or list of int
     certificate_ : Certificate
@@ -101,17 +112,25 @@ class Lasso(RegressorMixin, LinearModel):
         alpha=1.0,
         *,
         fit_intercept=True,
+        precompute=False,
+        copy_X=True,
         max_iter=1000,
         tol=1e-4,
         warm_start=False,
         positive=False,
+        random_state=None,
+        selection="cyclic",
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
         self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -161,7 +180,9 @@ class Lasso(RegressorMixin, LinearModel):
         proofs = [step.proof for step in solved]
         self.converged_ = all(proof.optimal for proof in proofs)
         self.certificate_ = replace(combine(proofs), tol=min(proof.tol for proof in proofs))
-        self._keep(solved, mean, centres, single=y.ndim == 1)
+        self._keep(solved, mean, centres)
+        if y.ndim == 1 and self.fit_intercept:
+            self.intercept_ = float(self.intercept_[0])
 
     def path(self, X, y, alphas=None, n_alphas=100, eps=1e-3, sample_weight=None):
         """The model for many alphas, each begun at the one before; the estimator is not changed.
@@ -269,16 +290,15 @@ class Lasso(RegressorMixin, LinearModel):
             solved.append(Solved(point.w, gap / problem.total_weight, n_iter, proof))
         return solved
 
-    def _keep(self, solved, mean, centres, single):
+    def _keep(self, solved, mean, centres):
+        """One target has a vector and numbers; as in scikit-learn, not of y's shape."""
         self.coef_ = np.array([step.w for step in solved])
-        self.intercept_ = centres - self.coef_ @ mean
+        self.intercept_ = centres - self.coef_ @ mean if self.fit_intercept else 0.0
         self.dual_gap_ = np.array([step.gap for step in solved])
         self.n_iter_ = [max(1, step.n_iter) for step in solved]
-        if single:
+        if len(solved) == 1:
             self.coef_, self.n_iter_ = self.coef_[0], self.n_iter_[0]
-            self.intercept_, self.dual_gap_ = float(self.intercept_[0]), float(self.dual_gap_[0])
-        if not self.fit_intercept:
-            self.intercept_ = 0.0
+            self.dual_gap_ = float(self.dual_gap_[0])
 
     def _warn(self, gap):
         warn(

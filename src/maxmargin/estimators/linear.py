@@ -1,7 +1,8 @@
 """Linear regression with a squared loss: LinearRegression and Ridge, both in closed form.
 
 The intercept is not penalised, so it drops out when rows and targets are centred by their weighted
-mean; what is left is one linear system (`solvers/closed_form.py`).
+mean; what is left is one linear system (`solvers/closed_form.py`), or with weights that must not
+be negative one for each set of weights that are not zero (`solvers/nonnegative.py`).
 """
 
 import numpy as np
@@ -11,9 +12,21 @@ from maxmargin import arrays
 from maxmargin.errors import RankWarning, warn
 from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear_base import LinearModel, Path
-from maxmargin.estimators.parameters import FLAG, Constraint, check_parameters, is_real, one_of
+from maxmargin.estimators.parameters import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
+    FLAG,
+    N_JOBS,
+    SEED,
+    Constraint,
+    check_parameters,
+    is_real,
+    one_of,
+    or_none,
+)
 from maxmargin.estimators.validation import checked_weight
 from maxmargin.solvers import closed_form
+from maxmargin.solvers.nonnegative import nonnegative
 
 
 def _is_penalty(value):
@@ -31,10 +44,17 @@ def are_penalties(value):
 
 
 PENALTIES = Constraint("a number of at least 0, or one per target", are_penalties)
+OWN_SOLVERS = ("auto", "primal", "dual", "cholesky", "svd", "lsmr")
 CONSTRAINTS = {
     "fit_intercept": FLAG,
     "alpha": PENALTIES,
-    "solver": one_of("auto", "primal", "dual", "svd", "lsmr"),
+    "solver": one_of(*OWN_SOLVERS, *closed_form.SAME_LIMIT, "lbfgs"),
+    "positive": FLAG,
+    "max_iter": or_none(AT_LEAST_ONE),
+    "tol": AT_LEAST_ZERO,
+    "copy_X": FLAG,
+    "n_jobs": N_JOBS,
+    "random_state": SEED,
 }
 
 
@@ -55,6 +75,8 @@ class SquaredLossModel(RegressorMixin, LinearModel):
     A subclass writes `_solve`, which returns w with a column per target, and the rank of the
     centred X where the solution needed it.
     """
+
+    _flattens_one_column = False  # of y: whether it has a `coef_` of shape (d,), as in scikit-learn
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -79,7 +101,7 @@ class SquaredLossModel(RegressorMixin, LinearModel):
             check_parameters(self, CONSTRAINTS)
             A, B, target_mean, y = self._centred(X, y, sample_weight)
             w, rank = self._solve(A, B)
-            self.coef_, self.intercept_ = _as_shaped(w, target_mean - A.mean @ w, y)
+            self.coef_, self.intercept_ = self._as_shaped(w, target_mean - A.mean @ w, y)
             if not self.fit_intercept:
                 self.intercept_ = 0.0
         self._warn_unless_unique(rank, A.shape[1])
@@ -107,16 +129,15 @@ class SquaredLossModel(RegressorMixin, LinearModel):
             )
 
     def predict(self, X):
-        """The predicted target of every row of X; a column per target where y had columns."""
+        """The predicted target of every row of X; a column per row of `coef_` where it has rows."""
         decisions = self._decisions(X)
         return decisions[:, 0] if self.coef_.ndim == 1 else decisions
 
-
-def _as_shaped(w, intercept, y):
-    """A vector and a number for y of shape (n,), as scikit-learn has them."""
-    if y.ndim == 1:
-        return np.ascontiguousarray(w[..., 0]), intercept[..., 0]
-    return np.ascontiguousarray(np.swapaxes(w, -1, -2)), intercept
+    def _as_shaped(self, w, intercept, y):
+        """A vector and a number for y of shape (n,), as scikit-learn has them."""
+        is_row = y.ndim == 1 or (self._flattens_one_column and y.shape[1] == 1)
+        w = np.ascontiguousarray(w[..., 0] if is_row else np.swapaxes(w, -1, -2))
+        return w, intercept[..., 0][()] if y.ndim == 1 else intercept
 
 
 class LinearRegression(SquaredLossModel):
@@ -129,6 +150,11 @@ class LinearRegression(SquaredLossModel):
     Parameters
     ----------
     fit_intercept : bool, default=True
+    positive : bool, default=False
+        Ask for w >= 0.
+    copy_X, tol, n_jobs : default=True, 1e-6, None
+        Accepted as in scikit-learn, without influence: X is never overwritten, and the answer is
+        exact up to rounding.
 
     Attributes
     ----------
@@ -136,9 +162,11 @@ class LinearRegression(SquaredLossModel):
     intercept_ : float, or array of shape (targets,); 0.0 without an intercept
     rank_ : int
         Of X, centred if there is an intercept. None for a sparse X too large to factorise, which
-        is solved by iteration.
+        is solved by iteration, and with `positive`.
     singular_ : array of shape (min(n, d),)
         The singular values of the same matrix, or None.
+    certificate_ : Certificate or None
+        With `positive`: the KKT conditions of 1/2 sum_i s_i (y_i - w.x_i - b)^2, a part per target.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -152,10 +180,19 @@ class LinearRegression(SquaredLossModel):
     1
     """
 
-    def __init__(self, *, fit_intercept=True):
+    def __init__(self, *, fit_intercept=True, copy_X=True, tol=1e-6, n_jobs=None, positive=False):
         self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
 
     def _solve(self, A, B):
+        if self.positive:
+            self.rank_ = self.singular_ = None
+            w, self.certificate_ = nonnegative(A, B, np.zeros(B.shape[1]))
+            return w, None
+        self.certificate_ = None
         w, spectrum = closed_form.least_squares(A, B)
         self.rank_ = None if spectrum is None else spectrum.rank
         self.singular_ = None if spectrum is None else spectrum.singular
@@ -174,20 +211,34 @@ class Ridge(SquaredLossModel):
     alpha : float of at least 0, or one per target, default=1.0
         0 is `LinearRegression`.
     fit_intercept : bool, default=True
-    solver : {"auto", "primal", "dual", "svd", "lsmr"}, default="auto"
+    solver : str, default="auto"
         "primal" solves d equations in w, (A'A + alpha I) w = A'y with A the centred X; "dual" n of
         them, (AA' + alpha I) u = y, w = A'u; both by Cholesky, refined until the answer stands.
-        "svd" takes the singular values, and steps in where Cholesky is not exact enough. "lsmr"
-        iterates and needs products with X only. "auto" is the smaller of the first two, "svd" for
-        an alpha of 0 or several, and "lsmr" for a sparse X too large for a matrix.
+        "cholesky" is the smaller of the two. "svd" takes the singular values, and steps in where
+        Cholesky is not exact enough. "lsmr" iterates and needs products with X only. "auto" is
+        "cholesky", "svd" for an alpha of 0 or several, and "lsmr" for a sparse X too large for a
+        matrix. Of scikit-learn's other names "lsqr" and "sparse_cg" stand for "lsmr", "sag" and
+        "saga" for "auto": all of them go to the same w. "lbfgs" is for `positive`, as there.
+    positive : bool, default=False
+        Ask for w >= 0; `solver` is then "auto" or "lbfgs", and the search is exact.
+    max_iter : int or None, default=None
+        The most iterations of "lsmr"; None is ten times the smaller side of X, and 10_000 at least.
+    copy_X, tol, random_state : default=True, 1e-4, None
+        Accepted as in scikit-learn, without influence: X is never overwritten, the answer is exact
+        up to rounding, and nothing is drawn.
 
     Attributes
     ----------
-    coef_ : array of shape (d,), or (targets, d) where y has columns
-    intercept_ : float, or array of shape (targets,); 0.0 without an intercept
+    coef_ : array of shape (d,), or (targets, d) where y has two columns or more
+    intercept_ : float, or array of shape (targets,) where y has columns; 0.0 without an intercept
     certificate_ : Certificate
         Of 1/2 |w|^2 + 1/(2 alpha) sum_i s_i (y_i - w.x_i - b)^2, a part per target; None for
-        alpha=0, and for an alpha so small that rounding leaves nothing to be proved.
+        alpha=0, and for an alpha so small that rounding leaves nothing to be proved. With
+        `positive`: the KKT conditions of alpha times that.
+    n_iter_ : array of shape (targets,) or None
+        Iterations, of "lsmr".
+    solver_ : str
+        What was used: "primal", "dual", "svd", "lsmr" or, with `positive`, "nonnegative".
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -204,19 +255,54 @@ class Ridge(SquaredLossModel):
            [1.]])
     """
 
-    def __init__(self, alpha=1.0, *, fit_intercept=True, solver="auto"):
+    _flattens_one_column = True
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-4,
+        solver="auto",
+        positive=False,
+        random_state=None,
+    ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
         self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+
+    def _check_solver(self):
+        if self.solver in ("auto", "lbfgs") if self.positive else self.solver != "lbfgs":
+            return
+        wanted = "'auto' or 'lbfgs'" if self.positive else "another one"
+        raise ValueError(
+            f"Ridge: solver must be {wanted} for positive={self.positive}, got {self.solver!r}."
+        )
 
     def _solve(self, A, B):
+        self._check_solver()
         alphas = one_per_target(self, B.shape[1])
-        w, u, rank = closed_form.ridge(A, B, alphas, self.solver)
+        if self.positive:
+            self.solver_, self.n_iter_ = "nonnegative", None
+            w, self.certificate_ = nonnegative(A, B, alphas)
+            return w, None
+        w, u, rank, self.solver_, self.n_iter_ = closed_form.ridge(
+            A, B, alphas, self.solver, self.max_iter
+        )
         self.certificate_ = closed_form.certify_ridge(A, B, w, u, alphas)
         return w, rank if np.min(alphas) == 0 else None
 
     def path(self, X, y, alphas, sample_weight=None):
         """The model for many alphas, at the price of about one; `alpha` itself plays no part.
+
+        With `positive` each has its own price.
 
         Parameters
         ----------
@@ -227,7 +313,7 @@ class Ridge(SquaredLossModel):
         Returns
         -------
         Path
-            `coefs` of shape (m, d), or (m, targets, d) where y has columns.
+            `coefs` of shape (m, d), or (m, targets, d) where y has two columns or more.
         """
         check_parameters(self, CONSTRAINTS)
         if np.ndim(alphas) != 1 or not are_penalties(alphas):
@@ -236,7 +322,13 @@ class Ridge(SquaredLossModel):
             )
         alphas = np.asarray(alphas, dtype=np.float64)
         A, B, target_mean, y = clone(self)._centred(X, y, sample_weight)
-        w, rank = closed_form.ridge_path(A, B, alphas)
-        coefs, intercepts = _as_shaped(w, target_mean - A.mean @ w, y)
+        w, rank = self._solve_path(A, B, alphas)
+        coefs, intercepts = self._as_shaped(w, target_mean - A.mean @ w, y)
         self._warn_unless_unique(rank if np.min(alphas) == 0 else None, A.shape[1])
         return Path(alphas, coefs, intercepts, np.zeros(len(alphas)))
+
+    def _solve_path(self, A, B, alphas):
+        self._check_solver()
+        if not self.positive:
+            return closed_form.ridge_path(A, B, alphas)
+        return np.array([nonnegative(A, B, np.full(B.shape[1], a))[0] for a in alphas]), None

@@ -2,6 +2,8 @@
 
 import numbers
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from maxmargin import engines, solvers
 from maxmargin.kernels import (
     RBF,
+    Custom,
     Kernel,
     Laplacian,
     Linear,
@@ -73,6 +76,7 @@ FINITE_POSITIVE = Constraint(
     "a positive finite number", lambda v: is_real(v) and np.isfinite(v) and v > 0
 )
 AT_LEAST_ONE = Constraint("a whole number of at least 1", lambda v: is_whole(v) and v >= 1)
+N_JOBS = Constraint("None or a whole number", lambda v: v is None or is_whole(v))
 AT_LEAST_ZERO = Constraint(
     "a number of at least 0", lambda v: is_real(v) and np.isfinite(v) and v >= 0
 )
@@ -84,6 +88,13 @@ KERNELS = {
     "laplacian": lambda svm: Laplacian(svm.gamma),
     "precomputed": lambda svm: Precomputed(),
 }
+# The names of sklearn.metrics.pairwise, for the estimators that take those there.
+PAIRWISE_KERNELS = {
+    **KERNELS,
+    "polynomial": KERNELS["poly"],
+    "cosine": lambda svm: Linear().normalised(),
+}
+PAIRWISE_SHAPES = {"gamma": "auto", "degree": 3, "coef0": 1}  # that None stands for
 
 SVM_CONSTRAINTS = {
     "C": POSITIVE,
@@ -142,6 +153,24 @@ SVM_CONSTRAINTS = {
 }
 
 
+def or_none(constraint):
+    joint = "," if " or " in constraint.wanted else " or"
+    wanted = f"None{joint} {constraint.wanted}"
+    return Constraint(wanted, lambda v: v is None or constraint.holds(v))
+
+
+PAIRWISE_CONSTRAINTS = {
+    "kernel": Constraint(
+        "one of " + ", ".join(map(repr, PAIRWISE_KERNELS)) + ", a Kernel or a callable",
+        lambda v: is_function(v) or (isinstance(v, str) and v in PAIRWISE_KERNELS),
+    ),
+    **{name: or_none(SVM_CONSTRAINTS[name]) for name in PAIRWISE_SHAPES},
+    "kernel_params": Constraint(
+        "None or a dict of keyword arguments of a callable kernel",
+        lambda v: v is None or (isinstance(v, Mapping) and all(isinstance(k, str) for k in v)),
+    ),
+}
+
 LINEAR_CONSTRAINTS = {
     "C": FINITE_POSITIVE,
     "tol": FINITE_POSITIVE,
@@ -192,9 +221,29 @@ def kernel_of(estimator, gamma="scale", degree=3, coef0=0.0):
         return Precomputed()  # of the matrix that the function returns
     for parameter, default in {"gamma": gamma, "degree": degree, "coef0": coef0}.items():
         value = getattr(estimator, parameter, default)
-        if value != default:
+        if value is not None and value != default:
             raise ValueError(
                 f"{type(estimator).__name__}: {parameter}={value!r} has no effect "
                 f"beside the Kernel object {kernel}; set it on the kernel."
             )
     return kernel
+
+
+def pairwise_kernel_of(estimator, **defaults):
+    """The Kernel of an estimator that takes the names of sklearn.metrics.pairwise.
+
+    A function becomes a kernel of rows of anything; `kernel_params` are keywords for it alone.
+    """
+    kernel, keywords = estimator.kernel, estimator.kernel_params
+    if is_function(kernel) and not isinstance(kernel, Kernel):
+        return Custom(partial(kernel, **keywords) if keywords else kernel)
+    if keywords:
+        raise ValueError(
+            f"{type(estimator).__name__}: kernel_params are for a function, and have no effect "
+            f"beside kernel={kernel!r}; set gamma, degree or coef0 themselves, or the kernel's own."
+        )
+    if isinstance(kernel, Kernel):
+        return kernel_of(estimator, **defaults)
+    given = {name: getattr(estimator, name) for name in PAIRWISE_SHAPES}
+    shape = {name: PAIRWISE_SHAPES[name] if v is None else v for name, v in given.items()}
+    return PAIRWISE_KERNELS[kernel](SimpleNamespace(**shape))

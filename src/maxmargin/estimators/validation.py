@@ -176,6 +176,11 @@ def seed_of(random_state):
     return 0 if random_state is None else random_state
 
 
+def check_dense_gram(K):
+    if arrays.is_sparse(K):
+        raise TypeError("Sparse precomputed kernels are not supported.")
+
+
 def check_gram(K):
     """Refuse a precomputed matrix that is not square or not symmetric."""
     n = len(K)

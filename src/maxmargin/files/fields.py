@@ -82,6 +82,11 @@ nothing = scalar("None", lambda v: v is None)
 certificate = scalar("a certificate", lambda v: isinstance(v, Certificate))
 
 
+def one_word(*words):
+    wanted = "one of " + ", ".join(map(repr, words))
+    return scalar(wanted, lambda v: isinstance(v, str) and v in words)
+
+
 def either(*options):
     """The first of several kinds that fits; the last one's complaint if none does."""
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from maxmargin import arrays
 from maxmargin.estimators.feature_maps import CircleMap, PolynomialMap, XNORMap
-from maxmargin.estimators.kernel_ridge import NAMED_KERNELS
+from maxmargin.estimators.parameters import PAIRWISE_KERNELS
 from maxmargin.estimators.svc import SVC
 from maxmargin.kernels import Kernel, Linear, Normalised, Polynomial, Power, Product, Scaled, Sum
 
 # What each name makes; an SVC has every parameter that a kernel may take from its estimator.
-NAMED = {name: type(kernel_for(SVC())) for name, kernel_for in NAMED_KERNELS.items()}
+NAMED = {name: kernel_for(SVC()) for name, kernel_for in PAIRWISE_KERNELS.items()}
 COUNTLESS = 2**40  # more features than any map can have
 
 
@@ -32,7 +32,7 @@ def check_kernel_is_of_parameters(model):
 
 def _is_form_of(asked, fitted):
     if isinstance(asked, str):
-        return type(fitted) is NAMED.get(asked)
+        asked = NAMED.get(asked)
     if not isinstance(asked, Kernel) or type(asked) is not type(fitted):
         return False
     return all(map(_is_form_of, asked.parts(), fitted.parts()))
@@ -183,4 +183,8 @@ def fourier_features(model):
 
 def nystroem(model):
     require(model.rank_ <= model._n_features_out, "rank_ is larger than the number of landmarks.")
-    require(model.kernel_.takes == "features", "kernel_ does not take features.")
+    is_gram = model.kernel_.takes == "gram"
+    width = 0 if is_gram else model.n_features_in_
+    require(model.components_.shape[1] == width, f"components_ must have {width} columns.")
+    if is_gram:
+        _check_rows(model.component_indices_, model.n_features_in_, "component_indices_")

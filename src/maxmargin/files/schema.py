@@ -39,6 +39,7 @@ from maxmargin.files.fields import (
     names,
     nothing,
     number,
+    one_word,
     shape,
     short,
     trace,
@@ -91,6 +92,8 @@ LEAST_SQUARES = {
     "rank_?": either(nothing, count),
     "singular_?": either(nothing, floats("singular values")),
     "certificate_?": either(nothing, certificate),  # next to no alpha leaves no dual problem
+    "n_iter_?": either(nothing, counts("targets")),
+    "solver_?": one_word("primal", "dual", "svd", "lsmr", "nonnegative"),
 }
 LASSO = {**LINEAR, "dual_gap_": either(number, floats("outputs"))}
 GRADIENT_DESCENT = {**LINEAR, "t_": count, "_iterates": iterates, "trace_": trace}
@@ -128,7 +131,9 @@ FOURIER = {
 NYSTROEM = {
     **MAP,
     "kernel_": kernel,
-    "components_": floats("features out", "features", sparse=True),
+    "components_": either(
+        floats("features out", "features", sparse=True), floats("features out", 0)
+    ),
     "component_indices_": counts("features out"),
     "normalization_": floats("features out", "features out"),
     "rank_": count,

@@ -7,6 +7,7 @@ with less care, such as A'A, is refined against A itself or given up for the sin
 """
 
 from operator import matmul
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -27,6 +28,9 @@ MOST_WORK = 1e11  # multiplications in a factorisation of a sparse A: some secon
 REFINEMENTS = 10
 REFINED = 1e-10  # the last correction, relative, above which a Cholesky answer is not trusted
 LSMR_LIMIT = 7  # SciPy's code for having reached maxiter
+# scikit-learn's solvers without a counterpart here that end, if they go on for long enough, where
+# ours do: the first two iterate on products with X, as LSMR does.
+SAME_LIMIT = {"lsqr": "lsmr", "sparse_cg": "lsmr", "sag": "auto", "saga": "auto"}
 CERTIFIED = 1e-9  # the largest relative duality gap of a ridge solution
 
 
@@ -42,7 +46,7 @@ class Centred(LinearOperator):
         self.root = np.sqrt(weight)
         self.mean = weighted_mean(X, weight) if fit_intercept else np.zeros(X.shape[1])
         self.is_sparse = arrays.is_sparse(X)
-        self._given = X
+        self._given, self._weight, self._fit_intercept = X, weight, fit_intercept
         if self.is_sparse:
             self.shift, self.rows = self.mean, X.copy()
             self.rows.data *= np.repeat(self.root, np.diff(X.indptr))
@@ -66,6 +70,21 @@ class Centred(LinearOperator):
         if self.is_sparse:
             gram -= (self.root @ self.root) * np.outer(self.shift, self.shift)
         return gram
+
+    def columns(self, chosen):
+        """A of some of its columns."""
+        return Centred(self._given[:, chosen], self._weight, self._fit_intercept)
+
+    def solid(self):
+        """The same, dense if that takes no more room: centred only in products has fewer digits."""
+        if not self.is_sparse or not arrays.is_mostly_full(self._given):
+            return self
+        return Centred(arrays.dense(self._given), self._weight, self._fit_intercept)
+
+    def squared_lengths(self):
+        """Of the columns."""
+        squares = arrays.squared_norms(self.rows.T)
+        return np.maximum(squares - (self.root @ self.root) * self.shift**2, 0.0)
 
     def outer(self):
         """AA'."""
@@ -169,6 +188,19 @@ def _svd(square):
     return interruptible(10 * square.size * len(square), np.linalg.svd, square)
 
 
+class RidgeSolution(NamedTuple):
+    """w; the u with w = A'u and the rank of A, where found on the way; and how it was found.
+
+    `n_iter` counts the iterations for each target of who iterates.
+    """
+
+    w: np.ndarray
+    u: np.ndarray | None
+    rank: int | None
+    solver: str
+    n_iter: np.ndarray | None
+
+
 def least_squares(A, B):
     """The w of smallest norm among those with the smallest |B - A w|, and A's spectrum.
 
@@ -176,43 +208,45 @@ def least_squares(A, B):
     limit, from zero, is the same solution; the normal equations would be faster and half as exact.
     """
     if _is_heavy(A):
-        return iterated(A, B, np.zeros(B.shape[1])), None
+        return iterated(A, B, np.zeros(B.shape[1]))[0], None
     spectrum = Spectrum(A, B)
     return spectrum.weights(0.0), spectrum
 
 
-def ridge(A, B, alphas, solver="auto"):
-    """The w that minimises |B - A w|^2 + alpha |w|^2 for each column of B and its alpha.
-
-    Returns w, the u with w = A'u and the rank of A, the last two None unless found on the way.
-    """
-    solver = _fitting(A, alphas) if solver == "auto" else solver
+def ridge(A, B, alphas, solver="auto", max_iter=None):
+    """The w that minimises |B - A w|^2 + alpha |w|^2 for each column of B and its alpha."""
+    solver = _fitting(A, alphas, SAME_LIMIT.get(solver, solver))
     if solver in ("primal", "dual"):
         try:
-            return *_by_cholesky(A, B, alphas, solver == "dual"), None
+            w, u = _by_cholesky(A, B, alphas, solver == "dual")
+            return RidgeSolution(w, u, None, solver, None)
         except linalg.LinAlgError:
             solver = "lsmr" if _is_heavy(A) else "svd"
     if solver == "lsmr":
-        return iterated(A, B, alphas), None, None
+        w, n_iter = iterated(A, B, alphas, max_iter)
+        return RidgeSolution(w, None, None, solver, n_iter)
     spectrum = Spectrum(A, B)
-    return *spectrum.solution(alphas), spectrum.rank
+    return RidgeSolution(*spectrum.solution(alphas), spectrum.rank, solver, None)
 
 
 def ridge_path(A, B, alphas):
     """w for every alpha, from one factorisation where A allows it; shape (alphas, d, targets)."""
     if _is_heavy(A):
-        return np.array([iterated(A, B, np.full(B.shape[1], alpha)) for alpha in alphas]), None
+        return np.array([iterated(A, B, np.full(B.shape[1], alpha))[0] for alpha in alphas]), None
     spectrum = Spectrum(A, B)
     return np.array([spectrum.weights(alpha) for alpha in alphas]), spectrum.rank
 
 
-def _fitting(A, alphas):
-    """The cheapest way that is exact enough."""
+def _fitting(A, alphas, solver):
+    """The cheapest way that is exact enough, unless one is asked for."""
+    smaller = "primal" if A.shape[1] <= A.shape[0] else "dual"
+    if solver != "auto":
+        return smaller if solver == "cholesky" else solver
     if A.is_sparse and min(A.shape) > LARGEST:
         return "lsmr"
     if np.min(alphas) <= 0 or np.ptp(alphas) > 0:
         return "lsmr" if _is_heavy(A) else "svd"
-    return "primal" if A.shape[1] <= A.shape[0] else "dual"
+    return smaller
 
 
 def _is_heavy(A):
@@ -266,13 +300,16 @@ def column_norms(values):
     return np.linalg.norm(values, axis=0)
 
 
-def iterated(A, B, alphas):
-    """LSMR, as far as rounding lets it go, with a warning where that takes too long."""
-    most = 10 * max(1000, min(A.shape))
+def iterated(A, B, alphas, max_iter=None):
+    """LSMR, as far as rounding lets it go, with a warning where that takes too long.
+
+    Returns w, and the iterations made for each of its columns.
+    """
+    most = 10 * max(1000, min(A.shape)) if max_iter is None else max_iter
     options = {"atol": 1e-14, "btol": 1e-14, "conlim": 0, "maxiter": most}
-    w = np.empty((A.shape[1], B.shape[1]))
+    w, n_iter = np.empty((A.shape[1], B.shape[1])), np.zeros(B.shape[1], dtype=np.int64)
     for k, alpha in enumerate(alphas):
-        w[:, k], stopped, *_ = lsmr(A, B[:, k], damp=np.sqrt(alpha), **options)
+        w[:, k], stopped, n_iter[k], *_ = lsmr(A, B[:, k], damp=np.sqrt(alpha), **options)
         if stopped == LSMR_LIMIT:
             slope = float(np.linalg.norm(A.T @ (B[:, k] - A @ w[:, k]) - alpha * w[:, k]))
             warn(
@@ -280,7 +317,7 @@ def iterated(A, B, alphas):
                 "Scale the features, or use a larger alpha.",
                 ConvergenceWarning,
             )
-    return w
+    return w, n_iter
 
 
 def certify_ridge(A, B, w, u, alphas):

@@ -16,6 +16,9 @@ The dual form: w is always sum_i mistakes_i y_i x_i, so it is enough to count th
 point. Then only dot products remain, and any kernel may take their place:
 
     f(x) = sum_i mistakes_i y_i (k(x_i, x) + 1).
+
+Each point may have a rate, by which its corrections are multiplied; one rate for all changes
+nothing but the length of w.
 """
 
 from dataclasses import dataclass
@@ -45,34 +48,48 @@ class Corrections:
     wrong: np.ndarray
 
 
-def primal(X, y, fit_intercept, max_updates):
+@dataclass(frozen=True)
+class Visits:
+    """How the points are visited: for how long, in which order, and with what rate each.
+
+    Without a seed the order is that of the points, otherwise a new one in every pass.
+    """
+
+    max_updates: int
+    max_passes: float = np.inf
+    rates: np.ndarray | None = None
+    seed: int | None = None
+
+    def rates_of(self, n):
+        return np.ones(n) if self.rates is None else self.rates
+
+    def orders(self, n):
+        """The order of each pass, for ever."""
+        rng = None if self.seed is None else np.random.default_rng(self.seed)
+        while True:
+            yield np.arange(n) if rng is None else rng.permutation(n)
+
+
+def primal(X, y, fit_intercept, visits, start=None):
     """The perceptron in w itself; X is an array or a CSR matrix, y is +1 or -1."""
     from maxmargin.compiled.descent import perceptron_pass
 
-    w, mistakes = np.zeros(X.shape[1] + 1), np.zeros(len(y), dtype=np.int64)
-    data = arrays.storage(X)
+    w = np.zeros(X.shape[1] + 1) if start is None else start.copy()
+    data, mistakes = arrays.storage(X), np.zeros(len(y), dtype=np.int64)
+    rates, orders = visits.rates_of(len(y)), visits.orders(len(y))
     n_updates = n_passes = 0
-    while n_updates < max_updates:
+    while n_updates < visits.max_updates and n_passes < visits.max_passes:
         n_passes += 1
         before = n_updates
-        for rows in slices(range(len(y)), 2 * data[0].size):
-            part = slice(rows.start, rows.stop)
-            left = max_updates - n_updates
-            n_updates += perceptron_pass(
-                *_part_of(data, part), y[part], fit_intercept, left, w, mistakes[part]
-            )
+        for order in slices(next(orders), 2 * data[0].size):
+            left = visits.max_updates - n_updates
+            n_updates += perceptron_pass(*data, y, rates, order, fit_intercept, left, w, mistakes)
         if n_updates == before:
             break
     return Corrections(w, mistakes, n_passes, ~(y * (X @ w[:-1] + w[-1]) > 0))
 
 
-def _part_of(data, rows):
-    """The same storage, of some of its rows: a matrix, or the arrays of CSR."""
-    X, indices, indptr = data
-    return (X[rows] if X.ndim == 2 else X), indices, indptr[rows.start : rows.stop + 1]
-
-
-def dual(kernel, X, y, fit_intercept, max_updates):
+def dual(kernel, X, y, fit_intercept, visits):
     """The perceptron with a kernel: f is kept for all points, so the next mistake is in sight."""
     n, points = len(y), Points(X)
 
@@ -85,18 +102,19 @@ def dual(kernel, X, y, fit_intercept, max_updates):
         return row
 
     f, mistakes, offset = np.zeros(n), np.zeros(n, dtype=np.int64), float(fit_intercept)
-    n_updates, n_passes, position = 0, 1, 0
-    while n_updates < max_updates:
-        wrong = ~(y[position:] * f[position:] > 0)
+    steps, orders = y * visits.rates_of(n), visits.orders(n)
+    n_updates, n_passes, left = 0, 1, next(orders)  # of the pass
+    while n_updates < visits.max_updates:
+        wrong = ~(y[left] * f[left] > 0)
         if wrong.any():
-            i = position + int(np.argmax(wrong))
-            f += y[i] * (kernel_row(i) + offset)
+            first = int(np.argmax(wrong))
+            i, left = left[first], left[first + 1 :]
+            f += steps[i] * (kernel_row(i) + offset)
             mistakes[i] += 1
             n_updates += 1
-            position = i + 1
-        elif position > 0:  # the end of a pass with mistakes: begin the next
-            n_passes, position = n_passes + 1, 0
+        elif len(left) < n and n_passes < visits.max_passes:  # a pass with mistakes ends
+            n_passes, left = n_passes + 1, next(orders)
         else:
             break
-    b = offset * float(mistakes @ y)
+    b = offset * float(mistakes @ steps)
     return Corrections(np.array([b]), mistakes, n_passes, ~(y * f > 0))
