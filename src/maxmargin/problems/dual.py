@@ -38,6 +38,8 @@ class DualProblem:
         A feasible point.
     rows : array of int of shape (n,), optional
         The row of X that each variable belongs to, where a row has more than one.
+    own_scale : float
+        What c is multiplied by in the units of the formulation, where the problem is in others.
     """
 
     kernel: object
@@ -50,6 +52,7 @@ class DualProblem:
     totals: np.ndarray
     start: np.ndarray = field(repr=False)
     rows: np.ndarray | None = None
+    own_scale: float = 1.0
 
     @property
     def n(self):

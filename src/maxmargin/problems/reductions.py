@@ -59,7 +59,8 @@ def nu_svc(kernel, X, y, weight, nu):
     nearest points of the classes' reduced convex hulls, in which no point may weigh more than
     2 w_i / (nu W).
     """
-    return _reduced_hulls(kernel, X, y, 2 * weight / (nu * weight.sum()))
+    half = nu * weight.sum() / 2
+    return _reduced_hulls(kernel, X, y, weight / half, own_scale=half)
 
 
 def hard_margin(kernel, X, y):
@@ -71,7 +72,7 @@ def hard_margin(kernel, X, y):
     return _reduced_hulls(kernel, X, y, np.ones(len(y)))
 
 
-def _reduced_hulls(kernel, X, y, largest):
+def _reduced_hulls(kernel, X, y, largest, **others):
     # A weight of one is the most there can be: a bound there would only make a corner look pressed.
     largest = np.where(largest >= 1, 2.0, largest)
     start = np.zeros(len(y))
@@ -80,7 +81,7 @@ def _reduced_hulls(kernel, X, y, largest):
     bound = y * largest
     return _problem(
         kernel, X, np.zeros(len(y)), np.minimum(bound, 0.0), np.maximum(bound, 0.0),
-        groups=(y < 0).astype(np.int64), totals=np.array([1.0, -1.0]), start=start,
+        groups=(y < 0).astype(np.int64), totals=np.array([1.0, -1.0]), start=start, **others,
     )  # fmt: skip
 
 

@@ -26,7 +26,8 @@ AT_ONCE = 0.01  # of a tolerance, to the next: before the end, rho is larger tha
 def solve_nu(solver, problem, engine, budget, start=None):
     """Solve a nu-SVC to LIBSVM's tolerance, and to tol in units of the margin if that is less.
 
-    The solution is in LIBSVM's units, in which alpha is at most the weight of its row.
+    The solution is in LIBSVM's units, in which alpha is at most the weight of its row. Slacks are
+    measured in the largest weight: the model does not change when all weights do.
     """
     unit = float(np.max(problem.upper - problem.lower))
     size = _size(problem)
@@ -37,7 +38,7 @@ def solve_nu(solver, problem, engine, budget, start=None):
     solution = _solve_to_margin(solver, problem, engine, budget, start, tol, size, least)
     if solution.converged and is_doubtful(margin_of(solution), solution):
         solution = replace(solution, stopped="no_margin")  # the reduced hulls meet: rho is noise
-    return rescaled(solution, 1.0 / unit)
+    return replace(rescaled(solution, problem.own_scale), unit=problem.own_scale * unit)
 
 
 def solve_one_class(solver, problem, engine, budget, start=None):
