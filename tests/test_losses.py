@@ -152,3 +152,31 @@ def test_penalties_and_their_gradients(name):
 
 def test_no_penalty_may_be_called_none():
     assert penalty_named(None).name == "none"
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_the_conjugate_of_a_slope_is_where_its_line_lies_below_the_loss(name):
+    """u f - value is largest where u is the slope; slopes that the loss has not are infinitely bad.
+
+    Logistic slopes of zero and one are those of infinitely far decisions.
+    """
+    loss = loss_named(name, EPSILON)
+    for y in targets(name):
+        slopes = loss.slope(y, DECISIONS)
+        largest = slopes * DECISIONS - loss.value(y, DECISIONS)
+        np.testing.assert_allclose(loss.conjugate(y, slopes), largest, rtol=1e-9, atol=1e-12)
+        assert loss.conjugate(y, 0.0) == 0.0
+        if name in CLASSIFICATION:
+            assert loss.conjugate(y, 0.01 * y) == np.inf
+        if name in ("hinge", "logistic", "epsilon_insensitive"):
+            assert loss.conjugate(y, -1.01 * (y or 1.0)) == np.inf
+
+
+@pytest.mark.parametrize("name", [name for name in CONVEX if np.isfinite(LOSSES[name].curvature)])
+def test_bends_are_finite_differences_of_the_slope(name):
+    loss, step = loss_named(name, EPSILON), 1e-6
+    for y in targets(name):
+        f = DECISIONS[[min(abs(f - k) for k in kinks(name, y)) > 1e-3 for f in DECISIONS]]
+        expected = (loss.slope(y, f + step) - loss.slope(y, f - step)) / (2 * step)
+        np.testing.assert_allclose(loss.bend(y, f), expected, atol=1e-6)
+        assert np.max(loss.bend(y, f)) <= loss.curvature + 1e-12

@@ -13,11 +13,15 @@ overflow, to inf.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, xlog1py, xlogy
 
 
 class Loss:
-    """value(y, f), its slope in f, and the largest second derivative: inf where there is a kink."""
+    """value(y, f), its slope in f, and the largest second derivative: inf where there is a kink.
+
+    `bend` is the second derivative itself, where there is one, and `conjugate(y, u)` the largest
+    u f - value(y, f) of any f: inf for a slope that the loss does not have.
+    """
 
     name: str
     curvature = np.inf
@@ -27,6 +31,12 @@ class Loss:
 
     def slope(self, y, f):
         raise TypeError(f"{type(self).__name__} has no slope to follow.")
+
+    def bend(self, y, f):
+        raise TypeError(f"{type(self).__name__} has kinks, and no bend.")
+
+    def conjugate(self, y, u):
+        raise TypeError(f"{type(self).__name__} does not define its conjugate.")
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,9 @@ class Hinge(Loss):
     def slope(self, y, f):
         return np.where(shortfall(y, f) > 0, -np.asarray(y, dtype=float), 0.0)
 
+    def conjugate(self, y, u):
+        return _where(_is_share(np.multiply(y, u)), np.multiply(y, u))
+
 
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
@@ -69,6 +82,13 @@ class SquaredHinge(Loss):
     def slope(self, y, f):
         return -2.0 * np.asarray(y) * shortfall(y, f)
 
+    def bend(self, y, f):
+        return np.where(shortfall(y, f) > 0, 2.0, 0.0)
+
+    def conjugate(self, y, u):
+        steep = np.multiply(y, u)
+        return _where(steep <= 0, steep + 0.25 * steep**2)
+
 
 @dataclass(frozen=True)
 class Logistic(Loss):
@@ -82,6 +102,13 @@ class Logistic(Loss):
 
     def slope(self, y, f):
         return -np.asarray(y) * expit(-np.multiply(y, f))
+
+    def bend(self, y, f):
+        return expit(f) * expit(np.negative(f))
+
+    def conjugate(self, y, u):
+        share = -np.multiply(y, u)
+        return _where(_is_share(-share), xlogy(share, share) + xlog1py(1.0 - share, -share))
 
 
 @dataclass(frozen=True)
@@ -98,6 +125,12 @@ class Squared(Loss):
     def slope(self, y, f):
         return np.subtract(f, y)
 
+    def bend(self, y, f):
+        return np.ones_like(f, dtype=float)
+
+    def conjugate(self, y, u):
+        return np.multiply(u, y + 0.5 * u)
+
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
@@ -111,6 +144,9 @@ class EpsilonInsensitive(Loss):
 
     def slope(self, y, f):
         return np.sign(beyond_tube(y, f, self.epsilon))
+
+    def conjugate(self, y, u):
+        return _where(np.abs(u) <= 1, np.multiply(u, y) + self.epsilon * np.abs(u))
 
 
 @dataclass(frozen=True)
@@ -127,6 +163,22 @@ class SquaredEpsilonInsensitive(Loss):
 
     def slope(self, y, f):
         return 2.0 * beyond_tube(y, f, self.epsilon)
+
+    def bend(self, y, f):
+        return np.where(beyond_tube(y, f, self.epsilon) != 0, 2.0, 0.0)
+
+    def conjugate(self, y, u):
+        return np.multiply(u, y) + self.epsilon * np.abs(u) + 0.25 * np.square(u)
+
+
+def _is_share(steep):
+    """Whether y u is the slope of a margin that loses between nothing and one per unit."""
+    return (steep >= -1) & (steep <= 0)
+
+
+@np.errstate(invalid="ignore")
+def _where(is_slope, conjugate):
+    return np.where(is_slope, conjugate, np.inf)
 
 
 def shortfall(y, f):

@@ -36,6 +36,7 @@ def expected_failures(estimator):
 # On data that is not separable, of low rank or hard to descend on; the estimators' own tests pin
 # these warnings.
 @pytest.mark.filterwarnings("ignore:.*max_iter=1000.*:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:.*went to and fro.*:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*max_updates=.*:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:nu is too small.*:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:LinearRegression.*:maxmargin.errors.RankWarning")

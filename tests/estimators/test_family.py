@@ -5,6 +5,7 @@ import pytest
 import sklearn.svm
 from oracle import oracle_objective
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import maxmargin
@@ -252,6 +253,37 @@ def test_a_narrow_margin_of_a_small_nu_svc_is_found():
     ]
     assert all(model.converged_ for model in models)
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+
+
+@pytest.mark.parametrize("cls", FAMILY)
+def test_the_certificate_of_weights_is_that_of_repeated_rows(cls):
+    X, target, labels, *_ = random_data(3)
+    y = labels if cls is NuSVC else target
+    for weight in (np.full(len(y), 2), np.random.default_rng(0).integers(1, 5, len(y))):
+        model = cls(nu=0.3) if cls is not SVR else cls()
+        weighted = clone(model).fit(X, y, sample_weight=weight)
+        repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+        np.testing.assert_allclose(model_values(weighted, X), model_values(repeated, X), atol=1e-6)
+        one, other = weighted.certificate_, repeated.certificate_
+        assert one.primal_objective == pytest.approx(other.primal_objective, rel=1e-6)
+        assert one.dual_objective == pytest.approx(other.dual_objective, rel=1e-6)
+
+
+def test_no_scale_of_all_weights_changes_a_nu_classifier_or_its_verdict():
+    X, _, labels, *_ = random_data(3)
+    plain = NuSVC(nu=0.3).fit(X, labels)
+    for size in (1e-6, 1e6):
+        model = NuSVC(nu=0.3).fit(X, labels, sample_weight=np.full(len(labels), size))
+        assert model.certificate_.optimal
+        np.testing.assert_allclose(model_values(model, X), model_values(plain, X), atol=1e-6)
+        begun = NuSVC(nu=0.3, max_iter=3)
+        with pytest.warns(ConvergenceWarning):
+            begun.fit(X, labels, sample_weight=np.full(len(labels), size))
+        assert not begun.certificate_.optimal
+
+
+def model_values(model, X):
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
 
 
 def test_a_certificate_of_one_class_is_in_units_of_the_kernel():

@@ -14,7 +14,7 @@ import oracle
 import qpsolvers
 import sklearn.svm
 from disagreement import require, require_close
-from machines import NuTube, machines_of
+from machines import NuTube, class_costs, machines_of
 from plain import LONG, ULP, Rounded, gram
 from scipy import sparse
 from strategies import CLASSIFIERS
@@ -85,7 +85,7 @@ def check_feasible(case, machine):
 
 
 def nu_unit(machine):
-    """What the certificate of a nu classifier counts in, relative to the model.
+    """What the violations of a nu classifier are counted in, relative to the model.
 
     There the largest box is one, and a box that cannot bind counts as twice the sum of a class;
     None where rounding decides which.
@@ -109,13 +109,13 @@ def class_sum(machine):
 
 def check_certificate(case, machine, proof):
     """The reported objectives are those of the public attributes."""
-    if case.family == "NuSVC":
-        unit = nu_unit(machine)
-        if unit is not None:
-            square, slip = unit**2 * machine.square, unit**2 * np.abs(machine.c) @ machine.slip
-            # The unit is known as well as the sums of the classes are kept.
-            slip += (ULP + 4 * proof.stationarity) * square
-            require_close(proof.dual_objective, -square / 2, slip, "dual is untrue")
+    if case.family == "NuSVC":  # in units in which a class sums to nu W / 2
+        weight = class_costs(case)[2][machine.rows]
+        unit = case.parameters["nu"] * weight.sum() / 2 / class_sum(machine)
+        square, slip = unit**2 * machine.square, unit**2 * np.abs(machine.c) @ machine.slip
+        # The unit is known as well as the sums of the classes are kept.
+        slip += (ULP + 4 * proof.stationarity) * square
+        require_close(proof.dual_objective, -square / 2, slip, "dual is untrue")
         return
     require_close(proof.dual_objective, machine.dual, machine.dual_slip, "dual is untrue")
     primal, slip = machine.primal, machine.primal_slip

@@ -73,12 +73,13 @@ def pull_to_zero(v, u, amount, lead):
 @compiled
 def epoch(
     X, indices, indptr, y, cost, squared_lengths, order, batch_size, loss, epsilon, l1, l2,
-    eta0, decays, radius, fit_intercept, averages, t, w, mean,
+    eta0, decays, radius, fit_intercept, averages, t, w, mean, followed,
 ):  # fmt: skip
     """A step for every `batch_size` rows of `order`, in place; returns t and the last eta.
 
     w <- (1 - eta l2) w - eta l1 sign(w) - eta sum_i cost_i slope_i x_i / (rows of the step),
-    then back into the ball of the given radius; eta is eta0, or eta0 / t when it decays.
+    then back into the ball of the given radius; eta is eta0, or eta0 / t when it decays. The slope
+    that a row had when it was looked at is left in `followed`.
     """
     v, u, last, eta = w, mean, len(w) - 1, eta0
     scale, share, lead = 1.0, 1.0, 0.0
@@ -91,7 +92,8 @@ def epoch(
         for k in range(len(rows)):  # all slopes are taken before w moves
             i = rows[k]
             f = scale * row_dot(X, indices, indptr, i, v) + v[last]
-            slopes[k] = cost[i] * slope(loss, epsilon, y[i], f) / len(rows)
+            followed[i] = slope(loss, epsilon, y[i], f)
+            slopes[k] = cost[i] * followed[i] / len(rows)
         if l1 > 0.0:
             pull_to_zero(v, u, eta * l1, lead)
         scale *= 1.0 - eta * l2

@@ -24,7 +24,7 @@ from maxmargin.engines.threads import single_threaded_blas, workers
 from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels import Linear
 from maxmargin.kernels.pairs import Pairs, Points
-from maxmargin.memory import TILE_ROWS
+from maxmargin.memory import TILE_ROWS, rows_at_a_time
 
 TINY = 128  # rows of a matrix for which BLAS itself does not think of threads
 SMALL = 500_000  # entries that one thread computes sooner than it would wake another
@@ -151,13 +151,18 @@ class CPUKernelMatrix:
 
         @OVERFLOW_IS_CHECKED_LATER
         def fill(panel):
-            """The panel, and below the diagonal its mirror image."""
             first = panel.start if A is B else 0
             values[panel, first:] = self.kernel.formula(TilePairs(A[panel], B[first:]))
-            if A is B:
-                values[panel.stop :, panel] = values[panel, panel.stop :].T
 
-        self._engine.workers.map(fill, arrays.blocks(len(A), PANEL_ROWS))
+        def mirror(panel):
+            """What lies left of the diagonal. To write down the column of a panel as soon as its
+            row is known would touch all memory of the matrix at once, and Ctrl-C would wait."""
+            values[panel, : panel.start] = values[: panel.start, panel].T
+
+        panels = arrays.blocks(len(A), PANEL_ROWS)
+        self._engine.workers.map(fill, panels)
+        if A is B:
+            self._engine.workers.map(mirror, panels)
         return values
 
     @OVERFLOW_IS_CHECKED_LATER
@@ -325,6 +330,7 @@ def _warm_up(kernel, points):
 
 
 def _finite(values, kernel):
-    if not np.all(np.isfinite(values)):
+    some_rows = arrays.blocks(len(values), rows_at_a_time(max(1, values.size // len(values))))
+    if not all(np.all(np.isfinite(values[rows])) for rows in some_rows):
         raise KernelError(OVERFLOW.format(kernel))
     return values

@@ -92,17 +92,28 @@ class GradientDescentModel(LinearModel):
             targets, costs = self._targets(y, checked_weight(sample_weight, X))
             if goes_on:
                 self._check_same_shape(X, known)
-            self._descend(X, targets, costs, goes_on, self.max_iter)
+            ends = self._descend(X, targets, costs, goes_on, self.max_iter)
             self._silence_absent_classes(targets, costs)
-        if not self.converged_ and self.tol > 0:
-            warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter}: the last epoch moved "
-                f"w and b by {self.trace_['movement'][-1]:.1e} (tol {self.tol:.0e} of their "
-                "length), and there may be more to gain. Scale the features, raise max_iter, or "
-                "choose another eta0 or schedule.",
-                ConvergenceWarning,
-            )
+        self._warn_unless_converged(ends)
         return self
+
+    def _warn_unless_converged(self, ends):
+        if self.converged_ or self.tol == 0:
+            return
+        left = [end for end in ends if not end.converged]
+        place, advice = f"at max_iter={self.max_iter}", "raise max_iter, or choose another eta0 or"
+        if all(end.gave_up for end in left):
+            place = f"after {self.n_iter_} epochs, because the steps went to and fro"
+            advice = "set average=True, or choose a smaller eta0 or another"
+        lack = "the loss on the rows set aside was still falling"
+        if not self.early_stopping:
+            to_gain = max(end.to_gain for end in left)
+            lack = f"up to {to_gain:.2g} of the objective may be left to gain (tol {self.tol:.0e})"
+        warn(
+            f"{type(self).__name__} stopped {place}: {lack}. Scale the features (StandardScaler), "
+            f"{advice} schedule.",
+            ConvergenceWarning,
+        )
 
     def _partial_fit(self, X, y, sample_weight, encode):
         """One epoch over these rows, from where the last call ended; `encode` gives the targets."""
@@ -141,6 +152,7 @@ class GradientDescentModel(LinearModel):
             )
 
     def _descend(self, X, targets, costs, goes_on, max_iter):
+        """Solve every machine and keep what was found; how each has ended."""
         from maxmargin.solvers.gradient_descent import Iterate
 
         seed, used = seed_of(self.random_state), rows_that_count(costs)
@@ -150,18 +162,19 @@ class GradientDescentModel(LinearModel):
         starts = self._iterates if goes_on else [Iterate.zero(X.shape[1])] * len(targets)
         solver = self._solver(seed, max_iter)
         traces = [self.trace_] if goes_on else []
-        ends, converged = [], []
+        iterates, ends = [], []
         machines = zip(targets, costs, starts, strict=True)
         for problem, (target, cost, start) in enumerate(machines):
             objectives = [self._objective(X, target[part], cost[part]) for X, part in rows]
-            iterate, trace, has_converged = self._solve(solver, objectives, start)
+            iterate, trace, end = self._solve(solver, objectives, start)
             trace["problem"] = problem
-            ends.append(iterate)
+            iterates.append(iterate)
             traces.append(trace)
-            converged.append(has_converged)
+            ends.append(end)
         self.trace_ = np.concatenate(traces)
-        self.converged_ = all(converged)
-        self._keep(ends, np.array([solver.model(iterate) for iterate in ends]))
+        self.converged_ = all(end.converged for end in ends)
+        self._keep(iterates, np.array([solver.model(iterate) for iterate in iterates]))
+        return ends
 
     def _held_out(self, n, seed):
         """Which rows early stopping sets aside, or None."""
@@ -253,10 +266,11 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
     tol : float in [0, 1), default=1e-4
         The fit ends when an epoch moves w and b by |dw| + |db| <= tol (|w| + |b|), or when for
         `n_iter_no_change` epochs in a row the objective has not fallen by a share tol below its
-        best; but never above the objective of w = 0, nor, for full batches of a smooth loss and
-        penalty, while one column alone could still lower the objective by a share tol of that. A
-        schedule that shrinks the steps makes the movement small by itself. 0 makes all `max_iter`
-        epochs. With `early_stopping` the rows set aside decide instead, also if it is 0.
+        best; but only if a duality gap proves that no w and b lower the objective by more than a
+        share tol, or if it is below a share tol of what the mean of the targets costs. (A loss with
+        kinks has no such proof without a penalty.) Short steps alone are no end. Constant steps
+        that only go to and fro end the fit, too, with a warning. 0 makes all `max_iter` epochs.
+        With `early_stopping` the rows set aside decide instead, also if it is 0.
     n_iter_no_change : int, default=5
     average : bool, default=False
         Use the mean of the iterates, the late ones counting most (iterate t about as t^3). Makes
@@ -285,7 +299,8 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         Epochs and steps that led to the weights, including those of the calls this one went on
         from; the most of any class.
     converged_ : bool
-        Whether it was `tol` (or early stopping) that ended the fit.
+        Whether the objective is proved to be within `tol` of its optimum, or early stopping ended
+        the fit.
     trace_ : structured array
         A row per epoch: `problem` (the class, of several), `epoch`, `objective` and `loss` (of the
         model after that epoch, over all rows it learns from), `validation` (the loss on the rows

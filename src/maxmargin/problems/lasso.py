@@ -25,7 +25,7 @@ from maxmargin import arrays
 from maxmargin.problems.certificate import Certificate
 
 ROUNDING = 1e-14  # by which the difference of two objectives may be wrong, relative to them
-ROW_BLOCK = 512  # rows that are turned into pieces of columns at a time
+ROW_BLOCK, COLUMN_BLOCK = 512, 32  # that are turned from pieces of rows into some of columns
 WORTH_GATHERING = 0.3  # the largest part of the columns that is worth a copy
 
 
@@ -49,10 +49,13 @@ class Features:
         if arrays.is_sparse(X):
             return cls(sparse.csc_array(X.multiply(root[:, None])), root, mean)
         matrix = np.empty(X.shape, order="F")  # the solver reads columns
-        for rows in arrays.blocks(len(X), ROW_BLOCK):
-            matrix[rows] = X[rows] - mean
-            if np.any(weight[rows] != 1.0):
-                matrix[rows] *= root[rows, None]
+        is_weighted = bool(np.any(weight != 1.0))
+        # The first rows of all columns would touch all memory of the matrix at once.
+        for columns in arrays.blocks(X.shape[1], COLUMN_BLOCK):
+            for rows in arrays.blocks(len(X), ROW_BLOCK):
+                matrix[rows, columns] = X[rows, columns] - mean[columns]
+                if is_weighted:
+                    matrix[rows, columns] *= root[rows, None]
         return cls(matrix, root, np.zeros_like(mean))
 
     @property

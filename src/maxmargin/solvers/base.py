@@ -197,6 +197,14 @@ class Budget:
         """The same limits for work of which nobody is told."""
         return replace(self, callbacks=(), trace=None)
 
+    def note_end(self, problem, solution):
+        """Let the trace, if there is one, end where the solver does, whatever has ended it."""
+        if self.trace is not None and not self.trace.ends_at(solution.coef):
+            self.trace.round(
+                problem, solution.coef, solution.expansion, solution.bias,
+                self.n_done + solution.n_iter, solution.violation,
+            )  # fmt: skip
+
     def out_of_time(self, still_needed=0.0):
         return self.ended.is_set() or perf_counter() + still_needed >= self.deadline
 

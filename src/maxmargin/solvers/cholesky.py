@@ -11,7 +11,7 @@ from scipy.linalg import cholesky, solve_triangular
 from maxmargin import arrays
 
 TILE = 512
-BLOCK_WORK = 2_000_000_000  # products of two numbers in one call of BLAS,
+BLOCK_WORK = 1_000_000_000  # products of two numbers in one call of BLAS,
 FEWEST_ROWS = 512  # unless that were so few rows that adding up costs more than multiplying
 
 
@@ -24,12 +24,20 @@ def factorise(K):
     tiles = arrays.blocks(len(K), TILE)
     for j, columns in enumerate(tiles):
         known = K[columns, : columns.start]
-        corner = K[columns, columns] - known @ known.T if j else K[columns, columns]
+        corner = _less_product(K[columns, columns], known, known)
         corner = cholesky(corner, lower=True, check_finite=False)
         np.copyto(K[columns, columns], corner, where=np.tri(len(corner), dtype=bool))
         for rows in tiles[j + 1 :]:
-            rest = K[rows, columns] - K[rows, : columns.start] @ known.T
+            rest = _less_product(K[rows, columns], K[rows, : columns.start], known)
             K[rows, columns] = solve_triangular(corner, rest.T, lower=True, check_finite=False).T
+
+
+def _less_product(tile, left, right):
+    """tile - left right', of so many columns at a time that a call of BLAS is soon over."""
+    rest = tile.copy()
+    for columns in arrays.blocks(left.shape[1], BLOCK_WORK // TILE**2):
+        rest -= left[:, columns] @ right[:, columns].T
+    return rest
 
 
 def is_factorised(K):

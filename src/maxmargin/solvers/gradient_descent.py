@@ -20,13 +20,13 @@ The loop over the rows is in `compiled/descent.py`; here are the epochs, the tra
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 
 from maxmargin import arrays
 from maxmargin.compiled import descent
+from maxmargin.solvers.descent_proof import LowerBound
 from maxmargin.solvers.interrupts import slices
 
 TRACE = np.dtype(
@@ -43,6 +43,7 @@ TRACE = np.dtype(
 )
 POWER_STEPS = 50  # at most, until the eigenvalue rises by no more than
 POWER_TOL = 1e-3
+IN_VAIN = 0.5  # of the epochs
 
 
 @dataclass(frozen=True)
@@ -68,18 +69,12 @@ class Objective:
     def is_smooth(self):
         return bool(np.isfinite(self.loss.curvature)) and self.penalty.name != "l1"
 
-    @cached_property
-    def curvature_of_columns(self):
-        """At most, for each feature by itself."""
-        if arrays.is_sparse(self.X):
-            squares = self.X.multiply(self.X).T @ self.share
-        else:
-            squares = np.einsum("ij,ij,i->j", self.X, self.X, self.share)
-        return self.loss.curvature * np.asarray(squares) + self.curvature_of_penalty
+    def decisions(self, w):
+        """Of all rows; the last entry of w is b."""
+        return self.X @ w[:-1] + w[-1]
 
-    def mean_loss(self, w):
-        """The weighted mean of the loss; the last entry of w is b."""
-        return float(self.share @ self.loss.value(self.y, self.X @ w[:-1] + w[-1]))
+    def mean_loss(self, decisions):
+        return float(self.share @ self.loss.value(self.y, decisions))
 
     def price(self, w):
         """alpha times the penalty, which b does not pay."""
@@ -115,6 +110,79 @@ class Patience:
         return self.waited >= self.epochs
 
 
+@dataclass
+class ByProof:
+    """Ends a fit when it looks like the end, and is proved to be.
+
+    It looks like the end when an epoch moves w and b by at most a share `tol` of their length, or
+    when for some epochs the objective has not fallen by such a share. That alone means nothing:
+    short steps look the same. The proof is that no w and b lower the objective by a share `tol`.
+
+    A fit that goes to and fro, as constant steps may, is given up when for half of all epochs the
+    proof has come no closer although the objective rose. One that falls, however slowly, goes on.
+    """
+
+    bound: LowerBound
+    tol: float
+    falls: Patience
+    nears: Patience
+    may_give_up: bool
+    value: float = np.inf
+    lowest: float = np.inf
+    has_risen: bool = False
+    converged: bool = False
+    gave_up: bool = False
+
+    def ends(self, iterate, w, figures, decisions, slopes):
+        if self.tol == 0:
+            return False
+        self.bound.follow(slopes)
+        before, self.value, movement = self.value, figures[0], figures[3]
+        self.lowest = min(self.lowest, self.value)
+        self.has_risen = self.value > before or (self.has_risen and self.nears.waited > 0)
+        is_level = self.falls.is_exhausted(self.value)
+        if not is_level and movement > self.tol * _length(w):
+            return False
+        self.bound.rise(w, decisions)
+        self.converged = self.bound.proves(self.value, self.tol)
+        self.gave_up = self._goes_to_and_fro() and not self.converged
+        return self.converged or self.gave_up
+
+    def _goes_to_and_fro(self):
+        waits = self.nears.is_exhausted(self.lowest - self.bound.value)
+        in_vain = waits and self.has_risen and self.nears.waited >= IN_VAIN * self.bound.n_epochs
+        # Who is worse than w = 0 has not arrived anywhere, and may be on the way out of all range.
+        return in_vain and self.may_give_up and self.value <= self.bound.at_zero
+
+    def chosen(self, iterate):
+        return iterate
+
+    @property
+    def to_gain(self):
+        """By which share the objective may still fall."""
+        return (self.value - self.bound.value) / self.value if self.value > 0 else 0.0
+
+
+@dataclass
+class ByValidation:
+    """Ends a fit when the loss on the rows set aside falls no more; chooses the best iterate."""
+
+    patience: Patience
+    best: Iterate | None = None
+    converged: bool = False
+    gave_up: bool = False
+    to_gain: float = np.nan
+
+    def ends(self, iterate, w, figures, decisions, slopes):
+        held_out = figures[2]
+        self.converged = self.patience.is_exhausted(held_out)
+        self.best = iterate if held_out <= self.patience.best else self.best
+        return self.converged
+
+    def chosen(self, iterate):
+        return self.best
+
+
 @dataclass(frozen=True)
 class GradientDescent:
     """The method and its settings; `batch_size` None is all rows, `eta0` "auto" a safe step."""
@@ -131,65 +199,50 @@ class GradientDescent:
     seed: int
 
     def solve(self, objective, start, validation=None):
-        """Epochs from `start` on; returns the iterate, the trace and whether it converged.
+        """Epochs from `start` on; returns the iterate, the trace and how it ended.
 
-        It has converged when an epoch moves the model by at most a share `tol` of its length, or
-        when the objective has not fallen by such a share for some epochs; unless it is plain that
-        there is more to gain. With a `validation` objective the loss on that decides instead, and
-        the best iterate is handed back.
+        `ByProof` says when to end or, with a `validation` objective, `ByValidation`.
         """
-        began, trace, converged = perf_counter(), [], False
-        epoch = self._compiled_epoch(objective)
-        at_zero = objective.mean_loss(np.zeros(len(start.w)))
-        patience = Patience(self.tol, self.n_iter_no_change)
-        iterate = best = start
+        began, trace = perf_counter(), []
+        epoch, end = self._compiled_epoch(objective), self._end(objective, validation)
+        iterate = start
         for _ in range(self.max_iter):
             before = self.model(iterate)
-            iterate, eta = epoch(iterate)
+            iterate, eta, slopes = epoch(iterate)
             w = self.model(iterate)
-            figures = self._figures(objective, validation, w, before)
+            figures, decisions = self._figures(objective, validation, w, before)
             trace.append((0, iterate.n_epochs, *figures, eta, perf_counter() - began))
-            value, _, held_out, movement = figures
-            if validation is None:
-                level = patience.is_exhausted(value)
-                still = movement <= self.tol * _length(w)
-                # Who is worse than w = 0 has not arrived anywhere, however steady.
-                arrived = (still or level) and value <= at_zero
-                converged = self.tol > 0 and arrived and self._gains_little(objective, w, at_zero)
-            else:
-                converged = patience.is_exhausted(held_out)
-                best = iterate if held_out <= patience.best else best
-            if converged:
+            if end.ends(iterate, w, figures, decisions, slopes):
                 break
-        return (iterate if validation is None else best), np.array(trace, dtype=TRACE), converged
+        return end.chosen(iterate), np.array(trace, dtype=TRACE), end
+
+    def _end(self, objective, validation):
+        falls, nears = (Patience(self.tol, self.n_iter_no_change) for _ in range(2))
+        if validation is not None:
+            return ByValidation(falls)
+        bound = LowerBound(objective, self.fit_intercept)
+        return ByProof(bound, self.tol, falls, nears, may_give_up=self.schedule == "constant")
 
     def model(self, iterate):
         return iterate.mean if self.averages else iterate.w
 
-    def _gains_little(self, objective, w, at_zero):
-        """Whether no column alone could lower the objective by more than a share `tol` of w = 0.
-
-        Steps as short as the longest column needs hardly move the others, which looks like the end.
-        Noise or a kink hides the gradient that tells: then nothing is asked.
-        """
-        is_full = self.batch_size is None or self.batch_size >= objective.n
-        if not (is_full and objective.is_smooth):
-            return True
-        return certain_gain(objective, w, self.fit_intercept) <= self.tol * at_zero
-
     def _figures(self, objective, validation, w, before):
-        """The objective, its loss, the loss held out and the movement; NaN has diverged."""
+        """The objective, its loss, the loss held out and the movement, and the decisions."""
         with np.errstate(over="ignore", invalid="ignore"):
-            loss = objective.mean_loss(w)
+            decisions = objective.decisions(w)
+            loss = objective.mean_loss(decisions)
             value = loss + objective.price(w)
             movement = _length(w - before)
-            held_out = np.nan if validation is None else validation.mean_loss(w)
-        if not np.isfinite(value + movement):
+            held_out = np.nan
+            if validation is not None:
+                held_out = validation.mean_loss(validation.decisions(w))
+        if not np.isfinite(value + movement):  # NaN has diverged
             raise FloatingPointError("gradient descent left the range of numbers")
-        return value, loss, held_out, movement
+        return (value, loss, held_out, movement), decisions
 
     def _compiled_epoch(self, objective):
-        """The function that makes one epoch: from an iterate to the next, and its last step."""
+        """The function that makes one epoch: from an iterate to the next, its last step, and the
+        slope of every row when it was looked at."""
         n, cost = objective.n, objective.n * objective.share
         batch_size = n if self.batch_size is None else min(self.batch_size, n)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -214,11 +267,14 @@ class GradientDescent:
             if self.shuffle and batch_size < n:
                 order = np.random.default_rng([self.seed, iterate.n_epochs]).permutation(n)
             w, mean, t = iterate.w.copy(), iterate.mean.copy(), iterate.t
+            followed = np.zeros(n)
             for steps in slices(range(0, n, batch_size), work):
                 rows = order[steps.start : steps.stop]
-                t, eta = descent.epoch(*data, rows, t=t, w=w, mean=mean, **settings)
+                t, eta = descent.epoch(
+                    *data, rows, t=t, w=w, mean=mean, followed=followed, **settings
+                )
             mean = mean if self.averages else w.copy()
-            return Iterate(w, mean, t, iterate.n_epochs + 1), eta
+            return Iterate(w, mean, t, iterate.n_epochs + 1), eta, followed
 
         return epoch
 
@@ -237,20 +293,6 @@ class GradientDescent:
 def _length(w):
     """|w| + |b|."""
     return float(np.linalg.norm(w[:-1])) + abs(float(w[-1]))
-
-
-def certain_gain(objective, w, fit_intercept):
-    """By how much a step in the best column alone lowers a smooth objective, at least.
-
-    That is g_j^2 / (2 h_j), g_j being the slope there and h_j a bound of the curvature.
-    """
-    X, curvature = objective.X, objective.curvature_of_columns
-    slopes = objective.share * objective.loss.slope(objective.y, X @ w[:-1] + w[-1])
-    gradient = X.T @ slopes + objective.alpha * objective.penalty.gradient(w[:-1])
-    counts = curvature > 0  # the roots first: squares of slopes may leave the range of numbers
-    roots = np.abs(gradient[counts]) / np.sqrt(curvature[counts])
-    of_constant = abs(slopes.sum()) / np.sqrt(objective.loss.curvature) if fit_intercept else 0.0
-    return 0.5 * float(np.max(roots, initial=of_constant)) ** 2
 
 
 def safe_step(objective, squared_lengths, batch_size, fit_intercept):

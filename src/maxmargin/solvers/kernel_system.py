@@ -32,8 +32,9 @@ class KernelSystem:
 
     def matrix(self):
         K = self.engine.kernel_matrix(self.kernel, self.X, np.float64, 0).block(np.arange(self.n))
-        K *= self.root[:, None]
-        K *= self.root
+        for rows in arrays.blocks(self.n, cholesky.TILE):
+            K[rows] *= self.root[rows, None]
+            K[rows] *= self.root
         return K
 
     def product(self, coef):

@@ -130,7 +130,8 @@ class SMO(Solver):
             start, expansion = self.begin_with_twins(problem)
         solution = self.solve_from(start, expansion, problem, engine, budget)
         if solution.stopped == "stalled" and start is None:  # such as by large rows that cancel
-            return self.solve_again(solution, problem, engine, budget)
+            solution = self.solve_again(solution, problem, engine, budget)
+        budget.note_end(problem, solution)
         return solution
 
     def solve_again(self, solution, problem, engine, budget):

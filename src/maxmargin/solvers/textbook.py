@@ -248,6 +248,8 @@ class Multipliers:
     def solution(self, stopped):
         """The steps leave rounding errors in E: f is computed anew, and decides."""
         coef = self.y * self.alpha
+        if self.trace is not None:
+            self.trace.check_end(coef)
         expansion = self.K @ coef
         self.E = expansion - self.y
         violation = self.violation()

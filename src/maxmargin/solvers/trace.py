@@ -54,7 +54,7 @@ class Trace:
         Per pass or slice: pairs moved so far, support vectors, b, objective, gap, violation,
         training accuracy, mean loss, how far the multipliers and b moved, and the seconds.
     complete : bool
-        Whether everything fitted under the limit.
+        Whether everything is in it: nothing came after the limit, and Ctrl-C cut no step in half.
     """
 
     def __init__(self, limit=LIMIT):
@@ -92,8 +92,10 @@ class Trace:
 
     def __repr__(self):
         kind = "steps" if len(self.steps) else "rounds"
-        cut = "" if self.complete else f", cut at {self.limit}"
-        return f"<Trace of {len(self)} {kind}{cut}: {', '.join(self.dtype.names)}>"
+        is_cut = len(self) >= self.limit
+        lack = f", cut at {self.limit}" if is_cut else ", a step is missing"
+        end = "" if self.complete else lack
+        return f"<Trace of {len(self)} {kind}{end}: {', '.join(self.dtype.names)}>"
 
     def to_frame(self, table="finest"):
         """The table as a pandas data frame; `table` is "finest", "steps" or "rounds"."""
@@ -134,6 +136,14 @@ class Trace:
             self._moves.append((self._problem, moved, coef[moved]))
         self._last, self._round = (coef.copy(), float(bias[0])), self._round + 1
 
+    def ends_at(self, coef):
+        """Whether the last round of the problem left it there."""
+        return np.array_equal(self._last[0], coef)
+
+    def check_end(self, coef):
+        """The single steps of a problem have led to `coef`, or one of them was not recorded."""
+        self.complete = self.complete and np.array_equal(self.replay(self._problem), coef)
+
     # Replaying.
 
     def replay(self, problem=0, n_rows=None):
@@ -141,9 +151,10 @@ class Trace:
         coef = self._starts[problem].copy()
         signs = self._signs[problem]
         own = self.steps[self.steps["problem"] == problem]
-        for row in own[:n_rows]:
-            coef[row["i"]] = signs[row["i"]] * row["alpha_i"]
-            coef[row["j"]] = signs[row["j"]] * row["clipped"]
+        made = own[:n_rows]
+        variables = np.column_stack([made["i"], made["j"]]).ravel()
+        multipliers = np.column_stack([made["alpha_i"], made["clipped"]]).ravel()
+        coef[variables] = signs[variables] * multipliers  # of equal places the last one counts
         if not len(own):
             moves = [move for move in self._moves if move[0] == problem]
             for _, variables, values in moves[:n_rows]:
