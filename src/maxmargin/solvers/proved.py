@@ -60,6 +60,8 @@ def solve_and_prove(solve, solver, problem, engine, budget, start, **known):
             budget = budget.limited(n_iter + max(n_iter, FEWEST_STEPS * problem.n))
         solver, start = solver.with_tol(MORE * solver.tol), found.coef
     solution, proof = best
+    if budget.trace is not None and solution.coef is not found.coef:
+        budget.trace.complete = False  # it goes on to where the model is not
     stopped = found.stopped if found.stopped == "interrupted" else solution.stopped
     return replace(solution, n_iter=n_iter, stopped=stopped), proof
 
