@@ -55,7 +55,7 @@ class Machine:
     `rows` are the training rows it uses. `build` sets it up when its turn comes, so that only one
     problem's copy of the data exists at a time; `solve` solves it with a given solver, and `model`
     leads from its solution to the model. `parts` says which of its rows are those of a class, if
-    they are those of two.
+    they are those of two, and `population` how much its rows count for probabilities.
     """
 
     rows: np.ndarray
@@ -64,6 +64,7 @@ class Machine:
     model: Callable[[Solution], Solution] = field(default=lambda solution: solution)
     pair: tuple[int, int] = (0, 1)
     parts: dict[int, slice] = field(default_factory=dict)
+    population: object = None
 
 
 @dataclass(frozen=True)
@@ -326,13 +327,13 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         extras = None
         if not interrupted:
             try:
-                extras = self._extras(solver, original, solution, engine, budget)
+                extras = self._extras(machine, solver, original, solution, engine, budget)
             except KeyboardInterrupt:  # the solution is there, what else was asked for is not
                 solution = replace(solution, stopped="interrupted")
         model = machine.model(solution)
         return Outcome(machine, model, at_bound & (solution.coef != 0), proof, extras)
 
-    def _extras(self, solver, problem, solution, engine, budget):
+    def _extras(self, machine, solver, problem, solution, engine, budget):
         """What else a subclass wants to know of a machine while its problem is at hand."""
         return None
 

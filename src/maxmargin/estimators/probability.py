@@ -1,8 +1,12 @@
 """Probabilities from decision values: a calibrated sigmoid, and coupling of several classes.
 
 The sigmoid has one slope for each side of the boundary and passes through 1/2 at it, so that the
-likelier class is always the predicted one.
+likelier class is always the predicted one. Weights of the classes move the boundary to where the
+classes are equally likely once each is counted by its weight. There the probability is what that
+says of the rows as they are: odds of 1/2 to 1/2, times the ratio of the weights.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +14,33 @@ N_FOLDS = 5
 SMALLEST_SLOPE = 1e-6
 LARGEST_LOGARITHM = 300.0  # of a slope
 SMALLEST = 1e-7  # no pair of classes is more certain than that, as in LIBSVM
+
+
+@dataclass(frozen=True)
+class Population:
+    """The rows of a machine as they are: how much each counts there, and what its slack costs."""
+
+    weight: np.ndarray
+    cost: np.ndarray
+
+    def offset(self, signs):
+        """The logarithm of the odds where the decision is zero, and both classes cost the same."""
+        ratio, weight = self.cost / self.weight, self.share
+        costs = [np.average(ratio[signs == s], weights=weight[signs == s]) for s in (-1, 1)]
+        return float(np.log(costs[0]) - np.log(costs[1]))
+
+    @property
+    def share(self):
+        """The weights, in units of their mean."""
+        return self.weight / self.weight.mean()
+
+
+def as_they_are(probabilities, class_weight):
+    """Probabilities among the rows as they are, from those among rows that are counted by the
+    weights of their classes."""
+    counted = np.where(class_weight > 0, class_weight, 1.0)  # a class of none was not in the fit
+    p = probabilities / (counted / counted.max())
+    return p / p.sum(axis=1, keepdims=True)
 
 
 def fold_of(signs, seed):
@@ -22,8 +53,9 @@ def fold_of(signs, seed):
     return folds
 
 
-def fit_slopes(decisions, signs, weight):
-    """The slopes below and above zero that make the labels likeliest.
+def fit_slopes(decisions, signs, weight, offset=0.0):
+    """The slopes below and above zero that make the labels likeliest, with log-odds of `offset` at
+    zero.
 
     The targets are a little inside 0 and 1 (Platt's smoothing), so that separable data do not ask
     for an infinite slope.
@@ -31,11 +63,11 @@ def fit_slopes(decisions, signs, weight):
     n_positive, n_negative = weight[signs > 0].sum(), weight[signs < 0].sum()
     target = np.where(signs > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     sides = (decisions < 0, decisions >= 0)
-    return np.array([_slope(decisions[s], target[s], weight[s]) for s in sides])
+    return np.array([_slope(decisions[s], target[s], weight[s], offset) for s in sides])
 
 
-def _slope(f, target, weight):
-    """Minimise sum weight (log(1 + exp(a f)) - target a f), which is convex, over a > 0.
+def _slope(f, target, weight, offset=0.0):
+    """Minimise sum weight (log(1 + exp(t)) - target t) of t = a f + offset, convex, over a > 0.
 
     The slope is sought by its logarithm: one far point says nothing about its size.
     """
@@ -47,7 +79,7 @@ def _slope(f, target, weight):
     f = f / size
 
     def derivative(logarithm):
-        return weight @ ((_sigmoid(np.exp(logarithm) * f) - target) * f)
+        return weight @ ((_sigmoid(np.exp(logarithm) * f + offset) - target) * f)
 
     low = high = np.log(SMALLEST_SLOPE)
     while derivative(high) < 0 and high < LARGEST_LOGARITHM:

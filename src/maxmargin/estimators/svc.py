@@ -19,7 +19,9 @@ from maxmargin.estimators.margins import ROLES, Margins, role_codes
 from maxmargin.estimators.multiclass import OneVsOne, OneVsRest, pairs_of
 from maxmargin.estimators.probability import (
     N_FOLDS,
+    Population,
     agree,
+    as_they_are,
     fit_slopes,
     fold_of,
     positive_probability,
@@ -32,11 +34,12 @@ from maxmargin.solvers.margin import solve_hard_margin, solve_nu
 
 @dataclass(frozen=True)
 class ClassTargets:
-    """Labels as numbers from 0, and what slack costs each row relative to C."""
+    """Labels as numbers from 0, how much each row counts, and what its slack costs relative to C."""
 
     classes: np.ndarray
     labels: np.ndarray
     class_weight: np.ndarray
+    weight: np.ndarray
     cost: np.ndarray
 
     @cached_property
@@ -78,7 +81,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         class_weight = np.ones(len(classes))
         if self.class_weight is not None:
             class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
-        targets = ClassTargets(classes, labels, class_weight, costs(weight, class_weight[labels]))
+        cost = costs(weight, class_weight[labels])
+        targets = ClassTargets(classes, labels, class_weight, weight, cost)
         if sum(len(rows) > 0 for rows in targets.members) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."
@@ -110,7 +114,11 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             "n_support_": (how.n_classes,),
         }
         if hasattr(self, "norms_"):  # not if the model comes from elsewhere
-            shapes |= {"norms_": (n_machines,), "_slopes": (n_machines, 2)}
+            shapes |= {
+                "norms_": (n_machines,),
+                "_slopes": (n_machines, 2),
+                "class_weight_": (how.n_classes,),
+            }
         return shapes
 
     def _machines(self, kernel, X, targets):
@@ -119,8 +127,10 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         for task in how.tasks:
             rows, signs, parts = targets.of_task(how, task)
             if np.any(signs > 0) and np.any(signs < 0):
-                build = partial(self._build, kernel, X, rows, signs, targets.cost[rows])
-                machines.append(self._machine(rows, build, pair=task, parts=parts))
+                population = Population(targets.weight[rows], targets.cost[rows])
+                build = partial(self._build, kernel, X, rows, signs, population.cost)
+                machine = self._machine(rows, build, pair=task, parts=parts, population=population)
+                machines.append(machine)
         return machines
 
     def _machine(self, rows, build, **options):
@@ -129,13 +139,11 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     def _build(self, kernel, X, rows, signs, cost):
         return self._problem(kernel, part_of(kernel, X, rows), signs, cost)
 
-    def _extras(self, solver, problem, solution, engine, budget):
+    def _extras(self, machine, solver, problem, solution, engine, budget):
         """With probability=True, the slopes of the sigmoid, from cross-validated decisions."""
         if self.probability is not True:
             return None
         signs = np.where(problem.upper > 0, 1.0, -1.0)
-        weight = problem.upper - problem.lower
-        weight = np.where(np.isinf(weight), 1.0, weight)  # of a hard margin
         folds = fold_of(signs, seed_of(self.random_state))
         decisions = np.empty(problem.n)
         for fold in range(N_FOLDS):
@@ -144,7 +152,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             if found.stopped == "interrupted":
                 raise KeyboardInterrupt
             decisions[~keep] = (found.expansion + found.bias[0])[~keep]
-        return fit_slopes(decisions, signs, weight / weight.mean())
+        population = machine.population
+        return fit_slopes(decisions, signs, population.share, population.offset(signs))
 
     def _start(self, machine, targets):
         """What the last fit found for the rows of this machine, if it was about the same rows."""
@@ -239,7 +248,9 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     def predict_proba(self, X):
         """The probability of every class, in the order of `classes_`; needs probability=True.
 
-        Rows sum to one, and the largest probability is that of the predicted class.
+        Rows sum to one, and the largest probability is that of the predicted class. They describe
+        the rows as they are: with `class_weight`, which makes mistakes in some classes dearer, the
+        predicted class is the one whose probability times its weight is largest.
         """
         check_is_fitted(self)
         if not getattr(self, "_calibrated", False):
@@ -254,7 +265,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
                 for k, slopes in enumerate(self._slopes)
             ]
             chosen = how.winners(decisions, self.break_ties)
-            return agree(how.probabilities(np.column_stack(columns)), chosen)
+            counted = agree(how.probabilities(np.column_stack(columns)), chosen)
+            return as_they_are(counted, self.class_weight_)
 
         return self._answers(X, probabilities)
 
@@ -339,7 +351,9 @@ class SVC(ClassificationSVM):
         Accepted for compatibility; it does not change the result.
     probability : bool, default=False
         Fit a sigmoid to cross-validated decision values, so that `predict_proba` is there. It
-        passes through 1/2 at the boundary: the likelier class is the predicted one.
+        passes through 1/2 at the boundary: the likelier class is the predicted one. (With
+        `class_weight`, where probability times weight is the same: it describes the rows as they
+        are, weighted by `sample_weight` alone.)
     tol : float, default=1e-3
         The largest violation of the optimality conditions, as in LIBSVM.
     cache_size : float, default=200
