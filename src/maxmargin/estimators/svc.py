@@ -34,7 +34,7 @@ from maxmargin.solvers.margin import solve_hard_margin, solve_nu
 
 @dataclass(frozen=True)
 class ClassTargets:
-    """Labels as numbers from 0, how much each row counts, and what its slack costs relative to C."""
+    """Labels as numbers from 0, what each row counts, and what its slack costs relative to C."""
 
     classes: np.ndarray
     labels: np.ndarray
