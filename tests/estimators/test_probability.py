@@ -13,9 +13,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
 from maxmargin import SVC, NuSVC
+from maxmargin.compiled.sigmoid import slope_of_side
 from maxmargin.engines.cpu import CPUEngine
 from maxmargin.estimators import svc
-from maxmargin.estimators.probability import _slope, couple, fit_slopes, positive_probability
+from maxmargin.estimators.probability import couple, fit_slopes, positive_probability
 from maxmargin.solvers import smo
 
 CASES = [(SVC, {}), (SVC, {"C": 100.0}), (NuSVC, {"nu": 0.2})]
@@ -134,7 +135,7 @@ def test_a_far_decision_says_nothing_about_the_slope(far):
         return weight @ (np.logaddexp(0.0, slope * f) - target * slope * f)
 
     best = minimize_scalar(loss, (0.1, 1.0), tol=1e-12).x
-    assert _slope(f, target, weight) == pytest.approx(best, rel=1e-4)
+    assert slope_of_side(f, target, weight, 0.0, True) == pytest.approx(best, rel=1e-4)
 
 
 @pytest.mark.parametrize("solver", ["smo", "smo_pairs"])
@@ -270,7 +271,7 @@ def test_slopes_are_the_likeliest_ones():
 def test_coupling_recovers_probabilities_that_the_pairs_agree_on():
     p = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
     pairs = np.column_stack([p[:, i] / (p[:, i] + p[:, j]) for i, j in [(0, 1), (0, 2), (1, 2)]])
-    np.testing.assert_allclose(couple(pairs, [(0, 1), (0, 2), (1, 2)], 3), p, atol=1e-9)
+    np.testing.assert_allclose(couple(pairs, 3), p, atol=1e-9)
 
 
 def test_hard_margin_and_any_scale_of_the_decisions():

@@ -231,15 +231,23 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         return outcomes
 
     def _solve_and_keep(self, kernel, X, machines, targets, budget):
-        outcomes = self._solve(machines, targets, budget)
+        found, left = self._solve_at_once(machines, targets, budget)
+        outcomes = self._solve(left, targets, budget)
         self.kernel_ = kernel
         self._keep_trace(budget.trace)
         self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
         self.converged_ = all(outcome.solution.converged for outcome in outcomes)
         self.fit_status_ = int(not self.converged_)
-        self.certificate_ = combine([outcome.certificate for outcome in outcomes])
-        self._keep(X, targets, outcomes)
+        self.certificate_ = combine(self._certificates(machines, found, outcomes))
+        self._keep(X, targets, outcomes, found)
         return outcomes
+
+    def _solve_at_once(self, machines, targets, budget):
+        """What a subclass finds in another way than machine by machine, and the machines left."""
+        return None, machines
+
+    def _certificates(self, machines, found, outcomes):
+        return [outcome.certificate for outcome in outcomes]
 
     def _keep_trace(self, trace):
         if trace is not None:
@@ -287,11 +295,15 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         """
         if budget.callbacks or budget.trace is not None or len(machines) < 3:
             return False
-        shared = (np.random.RandomState, np.random.Generator)
-        if isinstance(getattr(self, "random_state", None), shared):
+        if self._shares_random_numbers():
             return False
         sizes = [len(machine.rows) for machine in machines]
         return min(sizes) >= SMALLEST_BESIDE and max(sizes) <= LARGEST_BESIDE
+
+    def _shares_random_numbers(self):
+        """Whether each machine takes the next ones from the same source."""
+        sources = (np.random.RandomState, np.random.Generator)
+        return isinstance(getattr(self, "random_state", None), sources)
 
     def _bytes_to_share(self, machines):
         """The memory for what pairs of classes have in common; 0 if it is too much or nothing."""
@@ -394,16 +406,15 @@ class BaseSVM(CallbackSupport, BaseEstimator):
 
             return in_blocks(of_block, n, rows_at_a_time(HELD_PER_MACHINE * n_machines))
 
-    def _expand(self, engine, X, columns=slice(None)):
-        """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors in `columns`."""
-        coef = np.ascontiguousarray(arrays.dense(self.dual_coef_)[:, columns].T)
-        support = self.support_[columns]
+    def _expand(self, engine, X, parts=None):
+        """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors, or over each part of them."""
+        coef = np.ascontiguousarray(arrays.dense(self.dual_coef_).T)
         if self.kernel_.takes == "gram":
-            Z = np.empty((len(support), 0))
+            Z = np.empty((len(self.support_), 0))
         else:
-            Z = arrays.take(self.support_vectors_, columns)
+            Z = self.support_vectors_
             Z = arrays.canonical_csr(Z) if arrays.is_sparse(Z) else Z
-        return engine.expand(self.kernel_, X, Z, coef, support)
+        return engine.expand(self.kernel_, X, Z, coef, self.support_, parts)
 
     def _warn_unless_converged(self, outcomes):
         for stopped, words in STOPPED_WORDS.items():
@@ -462,7 +473,7 @@ class SingleSVM(BaseSVM):
         start[self.support_] = self._last_coef()[0]
         return start[machine.rows]
 
-    def _keep(self, X, targets, outcomes):
+    def _keep(self, X, targets, outcomes, found):
         solution, rows = outcomes[0].solution, outcomes[0].machine.rows
         coef = np.zeros((1, len(targets.weight)))
         coef[0, rows] = solution.coef

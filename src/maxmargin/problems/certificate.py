@@ -10,7 +10,8 @@ epsilon-insensitive loss times C). So primal - dual bounds how far the solution 
 one, whoever produced it. f is recomputed here in float64; nothing is taken from the solver.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from math import isnan
 
 import numpy as np
@@ -57,7 +58,7 @@ class Certificate:
         Every condition holds within tol; for a linear machine (`by_gap`), the relative gap does.
     recomputed : bool
         False only for a fit that was interrupted: then f is the solver's own.
-    parts : tuple of Certificate
+    parts : sequence of Certificate
         For several classes, one per binary problem; the numbers above report the worst.
     """
 
@@ -74,7 +75,7 @@ class Certificate:
     tol: float
     recomputed: bool = True
     by_gap: bool = False
-    parts: tuple["Certificate", ...] = field(default=(), repr=False)
+    parts: Sequence["Certificate"] = field(default=(), repr=False)
 
     @property
     def duality_gap(self):
@@ -174,16 +175,66 @@ def combine(parts):
     """One certificate for several problems: sums of the objectives, the worst of the rest."""
     if len(parts) == 1:
         return parts[0]
-    worst = {name: max(part.conditions[name] for part in parts) for name in parts[0].conditions}
+    first, table = parts[0], parts if isinstance(parts, CertificateTable) else table_of(parts)
+    worst = {name: max(table.column(name)) for name in first.conditions}
     totals = ("primal_objective", "dual_objective", "n_zero", "n_free", "n_bound")
-    sums = {name: sum(getattr(part, name) for part in parts) for name in totals}
+    sums = {name: sum(table.column(name)) for name in totals}
     return Certificate(
         **worst,
         **sums,
-        tol=parts[0].tol,
-        recomputed=all(part.recomputed for part in parts),
-        by_gap=parts[0].by_gap,
-        parts=tuple(parts),
+        tol=first.tol,
+        recomputed=all(table.column("recomputed")),
+        by_gap=first.by_gap,
+        parts=parts if parts is table else tuple(parts),
+    )
+
+
+class CertificateTable(Sequence):
+    """Certificates of many problems, each made when it is looked at.
+
+    `columns` holds an array for each field of theirs that is not as it is by default.
+    """
+
+    def __init__(self, columns):
+        self._columns = columns
+
+    def __len__(self):
+        return len(self._columns["tol"])
+
+    def __getitem__(self, position):
+        if isinstance(position, slice):
+            return tuple(self[k] for k in range(len(self))[position])
+        values = {name: column[position].item() for name, column in self._columns.items()}
+        return Certificate(**values)
+
+    def __eq__(self, other):
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self):
+        return hash(tuple(self))
+
+    def column(self, name):
+        """That field of every certificate."""
+        if name not in self._columns:
+            return [Certificate.__dataclass_fields__[name].default] * len(self)
+        return self._columns[name].tolist()
+
+    def beside(self, others, places):
+        """The same with other certificates, of which each takes the place that is given."""
+        kept = np.setdiff1d(np.arange(len(self) + len(others)), places)
+        merged, added = {}, table_of(others)
+        for name in NAMES:
+            column = np.array(self.column(name) + added.column(name))
+            merged[name] = column[np.argsort(np.concatenate([kept, places]))]
+        return CertificateTable(merged)
+
+
+NAMES = tuple(one.name for one in fields(Certificate) if one.name != "parts")
+
+
+def table_of(certificates):
+    return CertificateTable(
+        {name: np.array([getattr(one, name) for one in certificates]) for name in NAMES}
     )
 
 
