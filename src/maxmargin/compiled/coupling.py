@@ -2,9 +2,9 @@
 
 With r_ij the probability of i among i and j, minimise sum over pairs (r_ji p_i - r_ij p_j)^2 over
 probabilities p that sum to one. That is p'Qp with Q_ii = sum_j r_ji^2 and Q_ij = -r_ij r_ji, so
-that Qp is the same number for every class, and so is (Q + vv')p for v = (1, ..., 1) or a multiple of
-it: p is (Q + vv')^-1 v up to a factor. Scaled to a diagonal of ones, all but a few eigenvalues of
-that matrix lie close together, and a dozen steps of conjugate gradients find p to all digits.
+that Qp is the same number for every class, and so is (Q + vv')p for v = (1, ..., 1) or a multiple
+of it: p is (Q + vv')^-1 v up to a factor. Scaled to a diagonal of ones, all but a few eigenvalues
+of that matrix lie close together, and a dozen steps of conjugate gradients find p to all digits.
 """
 
 import numpy as np

@@ -232,7 +232,8 @@ class BaseSVM(CallbackSupport, BaseEstimator):
 
     def _solve_and_keep(self, kernel, X, machines, targets, budget):
         found, left = self._solve_at_once(machines, targets, budget)
-        outcomes = self._solve(left, targets, budget)
+        none_solved = len(left) == len(machines)
+        outcomes = self._solve(left, targets, budget, may_be_beside=none_solved)
         self.kernel_ = kernel
         self._keep_trace(budget.trace)
         self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
@@ -255,8 +256,11 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         elif hasattr(self, "trace_"):
             del self.trace_  # of an earlier fit
 
-    def _solve(self, machines, targets, budget):
-        """Solve one machine after the other or, where they are many and small, side by side."""
+    def _solve(self, machines, targets, budget, may_be_beside):
+        """Solve one machine after the other or, where they are many and small, side by side.
+
+        (Where some are smaller still, and have been solved already, none is.)
+        """
         n = len(machines)
         outcomes = [None] * n
         shared, taken = None, 0
@@ -277,7 +281,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
                 budget.end_now()
                 raise
 
-        if self._are_many_and_small(machines, budget):
+        if may_be_beside and self._are_many_and_small(machines, budget):
             taken = self._bytes_to_share(machines)
             shared = SharedBlocks() if taken else None
             with workers(most=MOST_BESIDE) as pool:
