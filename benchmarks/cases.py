@@ -1,5 +1,4 @@
-"""Time what run.py does not: linear machines, sparse input, small sets, many classes, hard problems,
-growth.
+"""Time what run.py does not: linear machines, sparse input, small sets, many classes, growth.
 
     python benchmarks/cases.py --data DIR [--cases small,linear,...] [--json FILE]
 

@@ -92,7 +92,7 @@ def test_ctrl_c_between_the_folds_keeps_the_model_without_probabilities(monkeypa
 
 def test_ctrl_c_in_a_later_pair_leaves_no_probabilities_of_the_first_ones(monkeypatch):
     X, y, X_new, _ = split(3)
-    model = SVC(probability=True)
+    model = SVC(probability=True, callbacks=[lambda progress: False])  # pair by pair
     interrupted_fit(monkeypatch, model, 13, X, y)
     with pytest.raises(NotFittedError, match="interrupted"):
         model.predict_proba(X_new)

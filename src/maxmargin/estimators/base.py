@@ -233,7 +233,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
     def _solve_and_keep(self, kernel, X, machines, targets, budget):
         found, left = self._solve_at_once(machines, targets, budget)
         none_solved = len(left) == len(machines)
-        outcomes = self._solve(left, targets, budget, may_be_beside=none_solved)
+        outcomes = self._solve(left, targets, budget, none_solved)
         self.kernel_ = kernel
         self._keep_trace(budget.trace)
         self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
