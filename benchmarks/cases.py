@@ -1,4 +1,4 @@
-"""Time what run.py does not: linear machines, sparse input, small sets, hard problems, growth.
+"""Time what run.py does not: linear machines, sparse input, small sets, many classes, growth.
 
     python benchmarks/cases.py --data DIR [--cases small,linear,...] [--json FILE]
 
@@ -94,6 +94,17 @@ def covtype_rows(rows):
     return load
 
 
+def many_classes(n_classes, rows_each):
+    """Also predicts its own rows: with many pairs of classes that takes as long as the fit."""
+
+    def load(folder):
+        n = n_classes * rows_each
+        X, y = toys.make_blobs(n, 10, centers=n_classes, cluster_std=3.0, random_state=0)
+        return X, y, X, y
+
+    return load
+
+
 def checkerboard(folder, n=10_000):
     X = np.random.default_rng(0).uniform(-4, 4, (n, 2))
     return X, np.where((np.floor(X[:, 0]) + np.floor(X[:, 1])) % 2 == 0, 1, -1)
@@ -113,6 +124,12 @@ CASES = {
     "small: iris": (toy(toys.load_iris), "SVC", {}, PLAIN, 15),
     "small: breast cancer": (toy(toys.load_breast_cancer), "SVC", {}, PLAIN, 15),
     "small: digits": (toy(toys.load_digits), "SVC", {}, PLAIN, 15),
+    "classes: 100 of 10 rows": (many_classes(100, 10), "SVC", {}, PLAIN, 5),
+    "classes: 100 of 10 rows, probability": (
+        many_classes(100, 10), "SVC", {"probability": True}, PLAIN, 3,
+    ),
+    "classes: 300 of 5 rows": (many_classes(300, 5), "SVC", {}, PLAIN, 3),
+    "classes: 20 of 100 rows": (many_classes(20, 100), "SVC", {}, PLAIN, 5),
     "sparse: a9a, CSR": (sparse_set("a9a"), "SVC", parameters_of("a9a"), PLAIN, 1),
     "sparse: w8a, CSR": (sparse_set("w8a"), "SVC", parameters_of("w8a"), PLAIN, 1),
     "sparse: 20news tf-idf, RBF": (news, "SVC", NEWS_RBF, PLAIN, 1),
@@ -163,7 +180,8 @@ def measure(case, library, folder):
         began = time.perf_counter()
         model = make(**parameters).fit(X, y)
         if to_predict:  # the rows, and their labels
-            model.predict(to_predict[0])
+            ask = model.predict_proba if parameters.get("probability") else model.predict
+            ask(to_predict[0])
         fits.append(time.perf_counter() - began)
     found = {"fit_s": min(fits)}
     if estimator == "LinearSVC":

@@ -1,6 +1,7 @@
 """Every engine gives the numbers of plain NumPy, whatever its tiles, threads and caches do."""
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -148,6 +149,23 @@ def test_expansion_is_the_product(name, title, storage, n_points):
         expansion = engine.expand(kernel, X[:n_points], Z, coef, support)
     assert expansion.shape == (n_points, 3)
     assert_close(expansion, K[:n_points, support] @ coef)
+
+
+@every_engine
+@every_kernel
+@both_storages
+def test_expansion_over_parts_is_the_product_with_each(name, title, storage):
+    kernel, X, K = case(title, storage)
+    rng = np.random.default_rng(12)
+    support, coef = rng.permutation(N)[:600], rng.standard_normal((600, 3))
+    Z = np.empty((600, 0)) if kernel.takes == "gram" else X[support]
+    ends = [0, 1, 1, 30, 250, 560, 600]  # one point, none, some, more than a panel holds
+    parts = [slice(*part) for part in pairwise(ends)]
+    with engines.engine_named(name) as engine:
+        expansion = engine.expand(kernel, X[:100], Z, coef, support, parts)
+    assert expansion.shape == (100, 6, 3)
+    for k, part in enumerate(parts):
+        assert_close(expansion[:, k], K[:100, support[part]] @ coef[part])
 
 
 @every_engine

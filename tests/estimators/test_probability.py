@@ -13,9 +13,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
 from maxmargin import SVC, NuSVC
+from maxmargin.compiled.sigmoid import slope_of_side
 from maxmargin.engines.cpu import CPUEngine
 from maxmargin.estimators import svc
-from maxmargin.estimators.probability import _slope, couple, fit_slopes, positive_probability
+from maxmargin.estimators.probability import couple, fit_slopes, positive_probability
 from maxmargin.solvers import smo
 
 CASES = [(SVC, {}), (SVC, {"C": 100.0}), (NuSVC, {"nu": 0.2})]
@@ -91,7 +92,7 @@ def test_ctrl_c_between_the_folds_keeps_the_model_without_probabilities(monkeypa
 
 def test_ctrl_c_in_a_later_pair_leaves_no_probabilities_of_the_first_ones(monkeypatch):
     X, y, X_new, _ = split(3)
-    model = SVC(probability=True)
+    model = SVC(probability=True, callbacks=[lambda progress: False])  # pair by pair
     interrupted_fit(monkeypatch, model, 13, X, y)
     with pytest.raises(NotFittedError, match="interrupted"):
         model.predict_proba(X_new)
@@ -134,7 +135,7 @@ def test_a_far_decision_says_nothing_about_the_slope(far):
         return weight @ (np.logaddexp(0.0, slope * f) - target * slope * f)
 
     best = minimize_scalar(loss, (0.1, 1.0), tol=1e-12).x
-    assert _slope(f, target, weight) == pytest.approx(best, rel=1e-4)
+    assert slope_of_side(f, target, weight, 0.0, True) == pytest.approx(best, rel=1e-4)
 
 
 @pytest.mark.parametrize("solver", ["smo", "smo_pairs"])
@@ -154,6 +155,66 @@ def test_calibrated():
     assert brier_score_loss(y[1000:], p) < 0.2
     confident = p > 0.7
     assert abs(p[confident].mean() - y[1000:][confident].mean()) < 0.08
+
+
+REWEIGHTED = [
+    (SVC, {"class_weight": "balanced"}, 2),
+    (SVC, {"class_weight": "balanced"}, 3),
+    (SVC, {"class_weight": {0: 1.0, 1: 10.0, 2: 3.0}}, 3),
+    (SVC, {"class_weight": "balanced", "multi_class": "ovr"}, 3),
+    (NuSVC, {"class_weight": "balanced", "nu": 0.3}, 2),
+]
+
+
+def unequal(n_classes):
+    shares = [0.04, 0.06][: n_classes - 1]
+    X, y = make_classification(
+        2000, 6, n_informative=4, n_classes=n_classes, weights=[1 - sum(shares), *shares],
+        n_clusters_per_class=1, flip_y=0.02, random_state=0,
+    )  # fmt: skip
+    return X[:1000], y[:1000], X[1000:], y[1000:]
+
+
+@pytest.mark.parametrize(("cls", "options", "n_classes"), REWEIGHTED)
+def test_with_class_weight_the_probabilities_are_those_of_the_rows_as_they_are(
+    cls, options, n_classes
+):
+    X, y, X_new, y_new = unequal(n_classes)
+    model = cls(probability=True, **options).fit(X, y)
+    p = model.predict_proba(X_new)
+    np.testing.assert_allclose(p.mean(axis=0), np.bincount(y_new) / len(y_new), atol=0.02)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
+    likeliest = np.argmax(p * model.class_weight_, axis=1)
+    np.testing.assert_array_equal(model.classes_[likeliest], model.predict(X_new))
+    if cls is SVC and "multi_class" not in options:
+        theirs = sklearn.svm.SVC(**options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # deprecated there from 1.9 on
+            theirs.set_params(probability=True, random_state=0).fit(X, y)
+        assert log_loss(y_new, p) <= 1.1 * log_loss(y_new, theirs.predict_proba(X_new))
+
+
+def test_equal_weights_of_all_classes_are_a_matter_of_the_price_alone():
+    X, y, X_new, _ = split(3)
+    plain = SVC(C=3.0, probability=True).fit(X, y)
+    weighted = SVC(probability=True, class_weight=dict.fromkeys(range(3), 3.0)).fit(X, y)
+    np.testing.assert_allclose(
+        weighted.predict_proba(X_new), plain.predict_proba(X_new), atol=1e-12
+    )
+
+
+def test_weights_of_rows_are_a_population_and_weights_of_classes_are_not():
+    X, y, X_new, y_new = unequal(2)
+    of_rows = SVC(gamma=0.1, probability=True).fit(X, y, 1.0 + 9.0 * y)
+    of_classes = SVC(gamma=0.1, probability=True, class_weight={1: 10.0}).fit(X, y)
+    np.testing.assert_array_equal(
+        of_rows.decision_function(X_new), of_classes.decision_function(X_new)
+    )
+    p = of_rows.predict_proba(X_new)[:, 1], of_classes.predict_proba(X_new)[:, 1]
+    counts = 1.0 + 9.0 * y_new
+    assert abs(np.average(p[0] - y_new, weights=counts)) < 0.05
+    assert abs(np.mean(p[1] - y_new)) < 0.02
+    assert np.mean(p[0] - y_new) > 0.05
 
 
 def test_folds_by_blocks_are_those_of_the_whole(monkeypatch):
@@ -210,7 +271,7 @@ def test_slopes_are_the_likeliest_ones():
 def test_coupling_recovers_probabilities_that_the_pairs_agree_on():
     p = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
     pairs = np.column_stack([p[:, i] / (p[:, i] + p[:, j]) for i, j in [(0, 1), (0, 2), (1, 2)]])
-    np.testing.assert_allclose(couple(pairs, [(0, 1), (0, 2), (1, 2)], 3), p, atol=1e-9)
+    np.testing.assert_allclose(couple(pairs, 3), p, atol=1e-9)
 
 
 def test_hard_margin_and_any_scale_of_the_decisions():

@@ -109,7 +109,7 @@ def probabilities(model, sigmoids, X):
         columns.append(expit(-(A[k] * (f if a < b else -f) + B[k])))
     if len(labels) == 2:
         return np.column_stack([columns[0], 1 - columns[0]])
-    return couple(np.column_stack(columns), pairs, len(labels))
+    return couple(np.column_stack(columns), len(labels))
 
 
 def _pair_decisions(model, X):

@@ -41,8 +41,10 @@ class Engine(Protocol):
         Solvers look at it to see where they stand, and every proof is made from it.
         """
 
-    def expand(self, kernel, X, Z, coef, index=None):
+    def expand(self, kernel, X, Z, coef, index=None, parts=None):
         """sum_i coef_i k(z_i, x) for every row x of X, in float64, in blocks.
 
         `coef` has one column per function. `index` numbers the rows of Z in the training set.
+        `parts`, slices of Z one after the other, asks for the sums over each part by itself: then
+        the answer has a row of X, a part and a function as its axes.
         """

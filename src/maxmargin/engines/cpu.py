@@ -292,14 +292,24 @@ class CPUEngine:
         return self._expanded.values.copy()
 
     @OVERFLOW_IS_CHECKED_LATER
-    def expand(self, kernel, X, Z, coef, index=None):
+    def expand(self, kernel, X, Z, coef, index=None, parts=None):
+        by_part = [slice(0, len(coef))] if parts is None else parts
+        result = np.zeros((arrays.n_rows(X), len(by_part), coef.shape[1]))
         if isinstance(kernel, Linear):  # f(x) = w.x: the expansion collapses to one vector
-            if TINY**2 < arrays.n_rows(X) * coef.shape[1] <= SMALL:
-                self.keep_blas_to_one_thread()  # whose threads would wait for each other
-            return _finite(np.asarray(X @ (Z.T @ coef), dtype=np.float64), kernel)
-        centres = Points(Z, index=index, may_be_thin=True)
-        result = np.zeros((arrays.n_rows(X), coef.shape[1]))
-        panels = [(centres[part], coef[part]) for part in arrays.blocks(len(centres), PANEL_ROWS)]
+            self._expand_linear(X, Z, coef, by_part, result)
+        else:
+            self._expand_tiles(kernel, X, Points(Z, index=index, may_be_thin=True), coef, by_part,
+                               result)  # fmt: skip
+        return _finite(result[:, 0] if parts is None else result, kernel)
+
+    def _expand_linear(self, X, Z, coef, parts, result):
+        if TINY**2 < len(result) * coef.shape[1] <= SMALL:
+            self.keep_blas_to_one_thread()  # whose threads would wait for each other
+        for k, part in enumerate(parts):
+            result[:, k] = X @ (arrays.take(Z, part).T @ coef[part])
+
+    def _expand_tiles(self, kernel, X, centres, coef, parts, result):
+        panels = [(centres[whole], pieces) for whole, pieces in _panels(parts)]
         for panel, _ in panels:
             _warm_up(kernel, panel)
 
@@ -307,8 +317,10 @@ class CPUEngine:
         def add(rows):
             tile = Points(arrays.take(X, rows), centre_of=centres)
             scratch = np.empty(PANEL_ROWS * TILE_ROWS)
-            for panel, weights in panels:
-                result[rows] += kernel.formula(TilePairs(tile, panel, scratch)) @ weights
+            for panel, pieces in panels:
+                values = kernel.formula(TilePairs(tile, panel, scratch))
+                for k, columns, own in pieces:
+                    result[rows, k] += values[:, columns] @ coef[own]
 
         tiles = arrays.blocks(len(result), TILE_ROWS)
         if len(result) * len(centres) > TINY**2:
@@ -318,7 +330,24 @@ class CPUEngine:
                 add(rows)
         else:
             self.workers.map(add, tiles)
-        return _finite(result, kernel)
+
+
+def _panels(parts):
+    """Panels of points that lie side by side, each with the pieces of parts in it: the number of
+    the part, where in the panel it lies, and where among all points."""
+    pieces = [
+        (k, slice(part.start + own.start, part.start + own.stop))
+        for k, part in enumerate(parts)
+        for own in arrays.blocks(part.stop - part.start, PANEL_ROWS)
+    ]
+    panels = []
+    for k, own in pieces:
+        if not panels or own.stop - panels[-1][0].start > PANEL_ROWS:
+            panels.append((own, []))
+        first = panels[-1][0].start
+        panels[-1][1].append((k, slice(own.start - first, own.stop - first), own))
+        panels[-1] = slice(first, own.stop), panels[-1][1]
+    return panels
 
 
 @OVERFLOW_IS_CHECKED_LATER

@@ -58,7 +58,7 @@ class Machine:
     `rows` are the training rows it uses. `build` sets it up when its turn comes, so that only one
     problem's copy of the data exists at a time; `solve` solves it with a given solver, and `model`
     leads from its solution to the model. `parts` says which of its rows are those of a class, if
-    they are those of two.
+    they are those of two, and `population` how much its rows count for probabilities.
     """
 
     rows: np.ndarray
@@ -67,6 +67,7 @@ class Machine:
     model: Callable[[Solution], Solution] = field(default=lambda solution: solution)
     pair: tuple[int, int] = (0, 1)
     parts: dict[int, slice] = field(default_factory=dict)
+    population: object = None
 
 
 @dataclass(frozen=True)
@@ -240,15 +241,24 @@ class BaseSVM(CallbackSupport, BaseEstimator):
             return {"mercer": mercer, "ulps": ulps_of(engine, kernel, X)}
 
     def _solve_and_keep(self, kernel, X, machines, targets, budget, known):
-        outcomes = self._solve(machines, targets, budget, known)
+        found, left = self._solve_at_once(machines, targets, budget, known)
+        none_solved = len(left) == len(machines)
+        outcomes = self._solve(left, targets, budget, known, none_solved)
         self.kernel_ = kernel
         self._keep_trace(budget.trace)
         self.shape_fit_ = getattr(X, "shape", (arrays.n_rows(X),))
         self.converged_ = all(outcome.solution.converged for outcome in outcomes)
         self.fit_status_ = int(not self.converged_)
-        self.certificate_ = combine([outcome.certificate for outcome in outcomes])
-        self._keep(X, targets, outcomes)
+        self.certificate_ = combine(self._certificates(machines, found, outcomes, known))
+        self._keep(X, targets, outcomes, found)
         return outcomes
+
+    def _solve_at_once(self, machines, targets, budget, known):
+        """What a subclass finds in another way than machine by machine, and the machines left."""
+        return None, machines
+
+    def _certificates(self, machines, found, outcomes, known):
+        return [outcome.certificate for outcome in outcomes]
 
     def _keep_trace(self, trace):
         if trace is not None:
@@ -256,8 +266,11 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         elif hasattr(self, "trace_"):
             del self.trace_  # of an earlier fit
 
-    def _solve(self, machines, targets, budget, known):
-        """Solve one machine after the other or, where they are many and small, side by side."""
+    def _solve(self, machines, targets, budget, known, may_be_beside):
+        """Solve one machine after the other or, where they are many and small, side by side.
+
+        (Where some are smaller still, and have been solved already, none is.)
+        """
         n = len(machines)
         outcomes = [None] * n
         shared, taken = None, 0
@@ -280,7 +293,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
                 budget.end_now()
                 raise
 
-        if self._are_many_and_small(machines, budget):
+        if may_be_beside and self._are_many_and_small(machines, budget):
             taken = self._bytes_to_share(machines)
             shared = SharedBlocks() if taken else None
             with workers(most=MOST_BESIDE) as pool:
@@ -298,11 +311,15 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         """
         if budget.callbacks or budget.trace is not None or len(machines) < 3:
             return False
-        shared = (np.random.RandomState, np.random.Generator)
-        if isinstance(getattr(self, "random_state", None), shared):
+        if self._shares_random_numbers():
             return False
         sizes = [len(machine.rows) for machine in machines]
         return min(sizes) >= SMALLEST_BESIDE and max(sizes) <= LARGEST_BESIDE
+
+    def _shares_random_numbers(self):
+        """Whether each machine takes the next ones from the same source."""
+        sources = (np.random.RandomState, np.random.Generator)
+        return isinstance(getattr(self, "random_state", None), sources)
 
     def _bytes_to_share(self, machines):
         """The memory for what pairs of classes have in common; 0 if it is too much or nothing."""
@@ -329,13 +346,13 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         extras = None
         if solution.stopped != "interrupted":
             try:
-                extras = self._extras(solver, problem, solution, engine, budget)
+                extras = self._extras(machine, solver, problem, solution, engine, budget)
             except KeyboardInterrupt:  # the solution is there, what else was asked for is not
                 solution = replace(solution, stopped="interrupted")
         model = machine.model(solution)
         return Outcome(machine, model, at_bound & (solution.coef != 0), proof, extras)
 
-    def _extras(self, solver, problem, solution, engine, budget):
+    def _extras(self, machine, solver, problem, solution, engine, budget):
         """What else a subclass wants to know of a machine while its problem is at hand."""
         return None
 
@@ -396,16 +413,15 @@ class BaseSVM(CallbackSupport, BaseEstimator):
 
             return in_blocks(of_block, n, rows_at_a_time(HELD_PER_MACHINE * n_machines))
 
-    def _expand(self, engine, X, columns=slice(None)):
-        """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors in `columns`."""
-        coef = np.ascontiguousarray(arrays.dense(self.dual_coef_)[:, columns].T)
-        support = self.support_[columns]
+    def _expand(self, engine, X, parts=None):
+        """sum_i dual_coef_[:, i] k(x_i, x) over the support vectors, or over each part of them."""
+        coef = np.ascontiguousarray(arrays.dense(self.dual_coef_).T)
         if self.kernel_.takes == "gram":
-            Z = np.empty((len(support), 0))
+            Z = np.empty((len(self.support_), 0))
         else:
-            Z = arrays.take(self.support_vectors_, columns)
+            Z = self.support_vectors_
             Z = arrays.canonical_csr(Z) if arrays.is_sparse(Z) else Z
-        return engine.expand(self.kernel_, X, Z, coef, support)
+        return engine.expand(self.kernel_, X, Z, coef, self.support_, parts)
 
     def _warn_unless_converged(self, outcomes):
         for stopped, words in STOPPED_WORDS.items():
@@ -464,7 +480,7 @@ class SingleSVM(BaseSVM):
         start[self.support_] = self._last_coef()[0]
         return start[machine.rows]
 
-    def _keep(self, X, targets, outcomes):
+    def _keep(self, X, targets, outcomes, found):
         solution, rows = outcomes[0].solution, outcomes[0].machine.rows
         coef = np.zeros((1, len(targets.weight)))
         coef[0, rows] = solution.coef

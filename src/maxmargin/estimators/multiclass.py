@@ -26,6 +26,7 @@ class OneVsOne:
     def __init__(self, n_classes):
         self.n_classes = n_classes
         self.tasks = pairs_of(n_classes)
+        self.pairs = np.column_stack(np.triu_indices(n_classes, 1))
         self.n_coef_rows = n_classes - 1
 
     def signs(self, labels, task):
@@ -42,20 +43,29 @@ class OneVsOne:
         i, j = task
         return [(j - 1, i), (i, j)]
 
+    def position(self, task):
+        """Of a machine among all of them."""
+        i, j = task
+        return i * (2 * self.n_classes - i - 1) // 2 + j - i - 1
+
     def intercepts_without_training(self, present):
         """A class without weight loses every vote."""
-        return np.array([float(i in present) - float(j in present) for i, j in self.tasks])
+        is_present = np.isin(np.arange(self.n_classes), list(present)).astype(float)
+        return is_present[self.pairs[:, 0]] - is_present[self.pairs[:, 1]]
 
-    def decisions(self, expand, support_of, intercept):
-        """One column per machine; `expand(part)` expands the coefficients of some columns."""
+    def decisions(self, expand, classes, intercept):
+        """One column per machine; `expand(parts)` sums up over some of the support vectors.
+
+        `classes` says which ones are those of each class. Of every class, a pair needs the row of
+        coefficients for the other.
+        """
         if self.n_classes == 2:
-            return expand(slice(None)) + intercept
-        parts = [expand(support_of(k)) for k in range(self.n_classes)]
-        decisions = np.empty((len(parts[0]), len(self.tasks)))
-        for i, columns in self._pairs_by_first():
-            np.stack([part[:, i] for part in parts[i + 1 :]], axis=1, out=decisions[:, columns])
-            decisions[:, columns] += parts[i][:, i:]  # of every class, its row for the other
-        decisions += intercept
+            return expand() + intercept
+        from maxmargin.compiled.votes import pair_decisions
+
+        sums = expand(classes)
+        decisions = np.empty((len(sums), len(self.pairs)))
+        pair_decisions(sums, np.asarray(intercept, dtype=np.float64), decisions)
         return decisions
 
     def _pairs_by_first(self):
@@ -65,10 +75,10 @@ class OneVsOne:
 
     def votes(self, first_wins):
         """How many of its pairs each class wins."""
+        from maxmargin.compiled.votes import count_votes
+
         votes = np.zeros((len(first_wins), self.n_classes))
-        for i, columns in self._pairs_by_first():
-            votes[:, i] += first_wins[:, columns].sum(axis=1)
-            votes[:, i + 1 :] += ~first_wins[:, columns]
+        count_votes(first_wins, votes)
         return votes
 
     def scores(self, decisions):
@@ -80,8 +90,9 @@ class OneVsOne:
         confidence = np.zeros((len(decisions), self.n_classes))
         for i, columns in self._pairs_by_first():
             confidence[:, i + 1 :] -= decisions[:, columns]
-            for column in decisions[:, columns].T:  # one by one: any other order rounds otherwise
-                confidence[:, i] += column
+            # One after the other: any other order rounds otherwise.
+            one_by_one = np.column_stack([confidence[:, i], decisions[:, columns]])
+            confidence[:, i] = np.cumsum(one_by_one, axis=1)[:, -1]
         return self.votes(decisions >= 0) + confidence / (3 * (np.abs(confidence) + 1))
 
     def winners(self, decisions, break_ties):
@@ -95,7 +106,7 @@ class OneVsOne:
         """Class probabilities from those of a positive decision of each machine."""
         if self.n_classes == 2:
             return np.column_stack([1 - columns[:, 0], columns[:, 0]])
-        return couple(columns, self.tasks, self.n_classes)
+        return couple(columns, self.n_classes)
 
 
 class OneVsRest:
@@ -112,11 +123,14 @@ class OneVsRest:
     def coef_rows(self, task):
         return [(task[0], k) for k in range(self.n_classes)]
 
+    def position(self, task):
+        return task[0]
+
     def intercepts_without_training(self, present):
         return np.full(self.n_classes, ABSENT)
 
-    def decisions(self, expand, support_of, intercept):
-        return expand(slice(None)) + intercept
+    def decisions(self, expand, classes, intercept):
+        return expand() + intercept
 
     def scores(self, decisions):
         return decisions

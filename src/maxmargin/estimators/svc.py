@@ -1,5 +1,6 @@
 """Support vector classification: SVC with a price C of slack, NuSVC with a share nu of it."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import floor
@@ -14,12 +15,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from maxmargin.estimators.base import BaseSVM, Machine, part_of
+from maxmargin.estimators.base import DEFAULT_MAX_ITER, BaseSVM, Machine, part_of
+from maxmargin.estimators.found import Found
 from maxmargin.estimators.margins import ROLES, Margins, role_codes
 from maxmargin.estimators.multiclass import OneVsOne, OneVsRest, pairs_of
 from maxmargin.estimators.probability import (
     N_FOLDS,
+    Population,
     agree,
+    as_they_are,
     fit_slopes,
     fold_of,
     positive_probability,
@@ -32,11 +36,12 @@ from maxmargin.solvers.margin import solve_hard_margin, solve_nu
 
 @dataclass(frozen=True)
 class ClassTargets:
-    """Labels as numbers from 0, and what slack costs each row relative to C."""
+    """Labels as numbers from 0, what each row counts, and what its slack costs relative to C."""
 
     classes: np.ndarray
     labels: np.ndarray
     class_weight: np.ndarray
+    weight: np.ndarray
     cost: np.ndarray
 
     @cached_property
@@ -59,6 +64,24 @@ class ClassTargets:
         return rows, how.signs(self.labels[rows], task), parts
 
 
+@dataclass(frozen=True)
+class Machines(Sequence):
+    """The machine of each task, set up when it is asked for."""
+
+    make: Callable
+    kernel: object
+    X: object
+    targets: ClassTargets
+    how: object
+    tasks: list
+
+    def __len__(self):
+        return len(self.tasks)
+
+    def __getitem__(self, position):
+        return self.make(self.kernel, self.X, self.targets, self.how, self.tasks[position])
+
+
 class ClassificationSVM(ClassifierMixin, BaseSVM):
     """Classification with any binary machine, decomposed into pairs or one against the rest.
 
@@ -78,7 +101,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         class_weight = np.ones(len(classes))
         if self.class_weight is not None:
             class_weight = compute_class_weight(self.class_weight, classes=classes, y=y)
-        targets = ClassTargets(classes, labels, class_weight, costs(weight, class_weight[labels]))
+        cost = costs(weight, class_weight[labels])
+        targets = ClassTargets(classes, labels, class_weight, weight, cost)
         if sum(len(rows) > 0 for rows in targets.members) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."
@@ -110,18 +134,25 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             "n_support_": (how.n_classes,),
         }
         if hasattr(self, "norms_"):  # not if the model comes from elsewhere
-            shapes |= {"norms_": (n_machines,), "_slopes": (n_machines, 2)}
+            shapes |= {
+                "norms_": (n_machines,),
+                "_slopes": (n_machines, 2),
+                "class_weight_": (how.n_classes,),
+            }
         return shapes
 
     def _machines(self, kernel, X, targets):
         """The machines that have rows of positive weight on both sides."""
-        machines, how = [], self._decomposition(len(targets.classes))
-        for task in how.tasks:
-            rows, signs, parts = targets.of_task(how, task)
-            if np.any(signs > 0) and np.any(signs < 0):
-                build = partial(self._build, kernel, X, rows, signs, targets.cost[rows])
-                machines.append(self._machine(rows, build, pair=task, parts=parts))
-        return machines
+        how = self._decomposition(len(targets.classes))
+        absent = {k for k, rows in enumerate(targets.members) if not len(rows)}
+        tasks = [task for task in how.tasks if absent.isdisjoint(task)] if absent else how.tasks
+        return Machines(self._machine_of, kernel, X, targets, how, tasks)
+
+    def _machine_of(self, kernel, X, targets, how, task):
+        rows, signs, parts = targets.of_task(how, task)
+        population = Population(targets.weight[rows], targets.cost[rows])
+        build = partial(self._build, kernel, X, rows, signs, population.cost)
+        return self._machine(rows, build, pair=task, parts=parts, population=population)
 
     def _machine(self, rows, build, **options):
         return Machine(rows, build, **options)
@@ -129,13 +160,11 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     def _build(self, kernel, X, rows, signs, cost):
         return self._problem(kernel, part_of(kernel, X, rows), signs, cost)
 
-    def _extras(self, solver, problem, solution, engine, budget):
+    def _extras(self, machine, solver, problem, solution, engine, budget):
         """With probability=True, the slopes of the sigmoid, from cross-validated decisions."""
         if self.probability is not True:
             return None
         signs = np.where(problem.upper > 0, 1.0, -1.0)
-        weight = problem.upper - problem.lower
-        weight = np.where(np.isinf(weight), 1.0, weight)  # of a hard margin
         folds = fold_of(signs, seed_of(self.random_state))
         decisions = np.empty(problem.n)
         for fold in range(N_FOLDS):
@@ -144,7 +173,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
             if found.stopped == "interrupted":
                 raise KeyboardInterrupt
             decisions[~keep] = (found.expansion + found.bias[0])[~keep]
-        return fit_slopes(decisions, signs, weight / weight.mean())
+        population = machine.population
+        return fit_slopes(decisions, signs, population.share, population.offset(signs))
 
     def _start(self, machine, targets):
         """What the last fit found for the rows of this machine, if it was about the same rows."""
@@ -166,44 +196,86 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         end = int(np.sum(self.n_support_[: k + 1]))
         return slice(end - int(self.n_support_[k]), end)
 
-    def _keep(self, X, targets, outcomes):
+    def _solve_at_once(self, machines, targets, budget, known):
+        """Small pairs of classes, if nobody looks on and nothing is asked that they do not know."""
+        how = machines.how
+        present = {k for k, rows in enumerate(targets.members) if len(rows)}
+        bias = how.intercepts_without_training(present)
+        slopes = np.full((len(bias), 2), 100.0)  # an absent class: next to impossible
+        found = Found.nothing(how.n_coef_rows, len(targets.labels), bias, slopes)
+        if not self._are_pairs_plain(machines, budget):
+            return found, list(machines)
+        from maxmargin.solvers.small_pairs import Classes, solve_small_pairs
+
+        classes = Classes(
+            machines.kernel, machines.X, targets.members, prices(self.C, targets.cost),
+            targets.weight, targets.class_weight,
+        )  # fmt: skip
+        limit = DEFAULT_MAX_ITER if self.max_iter == -1 else self.max_iter
+        with self._new_engine() as engine:
+            solve_small_pairs(
+                classes, how.pairs, self._new_solver(1), engine, replace(budget, max_iter=limit),
+                known["ulps"], self._folds() if self.probability else None, found,
+            )  # fmt: skip
+        left = set() if found.done.all() else {how.tasks[k] for k in np.flatnonzero(~found.done)}
+        return found, [machines[k] for k, task in enumerate(machines.tasks) if task in left]
+
+    def _are_pairs_plain(self, machines, budget):
+        """Whether they are C-SVCs for the solver that small pairs can be solved at once without."""
+        return False
+
+    def _folds(self):
+        """The fold of every row of a pair, by the number of rows on its two sides."""
+        seed = seed_of(self.random_state)
+        return lambda n, m: fold_of(np.repeat([1.0, -1.0], [n, m]), seed)
+
+    def _certificates(self, machines, found, outcomes, known):
+        """In the order of the machines."""
+        by_themselves = super()._certificates(machines, found, outcomes, known)
+        if not np.any(found.done):
+            return by_themselves
+        at_once = found.certificates(self.tol, known["mercer"])
+        if not outcomes:
+            return at_once
+        is_there = np.zeros(len(found.done), dtype=bool)
+        is_there[[machines.how.position(task) for task in machines.tasks]] = True
+        place = np.cumsum(is_there) - 1
+        taken = [place[machines.how.position(outcome.machine.pair)] for outcome in outcomes]
+        return at_once.beside(by_themselves, taken)
+
+    def _keep(self, X, targets, outcomes, found):
         self.classes_, self.class_weight_ = targets.classes, targets.class_weight
         self._keep_decomposition()
-        labels, how = targets.labels, self._how
-        positions = {task: position for position, task in enumerate(how.tasks)}
-        present = {k for k, rows in enumerate(targets.members) if len(rows)}
-        self.intercept_ = how.intercepts_without_training(present)
-        self.n_iter_ = np.zeros(len(positions), dtype=np.int32)
-        self.norms_ = np.zeros(len(positions))  # |w| of each machine
-        self._trained = np.zeros(len(positions), dtype=bool)
-        self._slopes = np.full((len(positions), 2), 100.0)  # an absent class: next to impossible
-        coef = np.zeros((how.n_coef_rows, len(labels)))
-        roles = np.zeros(len(labels), dtype=np.int64)
+        labels = targets.labels
         for outcome in outcomes:
-            solution, rows, task = outcome.solution, outcome.machine.rows, outcome.machine.pair
-            for row, k in how.coef_rows(task):
-                own = labels[rows] == k
-                coef[row, rows[own]] = solution.coef[own]
-            self._keep_machine(positions[task], outcome)
-            decision = how.signs(labels[rows], task) * (solution.expansion + solution.bias[0])
-            codes = role_codes(solution.coef, outcome.at_bound, decision)
-            roles[rows] = np.maximum(roles[rows], codes)
-        self._calibrated = all(outcome.extras is not None for outcome in outcomes)
-        self.roles_ = ROLES[roles]
-        support = np.flatnonzero(np.any(coef != 0, axis=0))
+            position = self._how.position(outcome.machine.pair)
+            self._take_in(found, position, outcome, labels)
+        self.intercept_, self.n_iter_, self.norms_ = found.bias, found.n_iter, found.norms
+        self._trained, self._slopes = found.done, found.slopes
+        self._calibrated = self.probability is True and all(
+            outcome.extras is not None for outcome in outcomes
+        )
+        self.roles_ = ROLES[found.roles.max(axis=0)]
+        support = np.flatnonzero(np.any(found.coef != 0, axis=0))
         support = support[np.argsort(labels[support], kind="stable")]  # grouped by class
         counts = np.bincount(labels[support], minlength=len(self.classes_))
         self.n_support_ = counts.astype(np.int32)
-        self._keep_support(X, support, coef)
+        self._keep_support(X, support, found.coef)
 
-    def _keep_machine(self, position, outcome):
-        solution = outcome.solution
-        self.intercept_[position] = solution.bias[0]
-        self.n_iter_[position] = solution.n_iter
-        self._trained[position] = True
-        self.norms_[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
+    def _take_in(self, found, position, outcome, labels):
+        """What a machine found by itself, beside what was found at once."""
+        solution, rows, task = outcome.solution, outcome.machine.rows, outcome.machine.pair
+        decision = self._how.signs(labels[rows], task) * (solution.expansion + solution.bias[0])
+        codes = role_codes(solution.coef, outcome.at_bound, decision)
+        for row, k in self._how.coef_rows(task):
+            own = labels[rows] == k
+            found.coef[row, rows[own]] = solution.coef[own]
+            found.roles[row, rows[own]] = codes[own]
+        found.bias[position], found.n_iter[position] = solution.bias[0], solution.n_iter
+        found.norms[position] = np.sqrt(max(0.0, solution.coef @ solution.expansion))
+        found.done[position] = True
         if outcome.extras is not None:
-            self._slopes[position] = outcome.extras
+            found.slopes[position] = outcome.extras
 
     # Prediction.
 
@@ -239,7 +311,9 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     def predict_proba(self, X):
         """The probability of every class, in the order of `classes_`; needs probability=True.
 
-        Rows sum to one, and the largest probability is that of the predicted class.
+        Rows sum to one, and the largest probability is that of the predicted class. They describe
+        the rows as they are: with `class_weight`, which makes mistakes in some classes dearer, the
+        predicted class is the one whose probability times its weight is largest.
         """
         check_is_fitted(self)
         if not getattr(self, "_calibrated", False):
@@ -249,12 +323,10 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         how = self._fitted_decomposition()
 
         def probabilities(decisions, rows):
-            columns = [
-                positive_probability(decisions[:, k], slopes)
-                for k, slopes in enumerate(self._slopes)
-            ]
+            columns = positive_probability(decisions, self._slopes)
             chosen = how.winners(decisions, self.break_ties)
-            return agree(how.probabilities(np.column_stack(columns)), chosen)
+            counted = agree(how.probabilities(columns), chosen)
+            return as_they_are(counted, self.class_weight_)
 
         return self._answers(X, probabilities)
 
@@ -266,8 +338,8 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
     def _decisions_of(self, engine, X):
         """One column per machine."""
         how = self._fitted_decomposition()
-        expand = partial(self._expand, engine, X)
-        return how.decisions(expand, self._support_of, self.intercept_)
+        classes = [self._support_of(k) for k in range(how.n_classes)]
+        return how.decisions(partial(self._expand, engine, X), classes, self.intercept_)
 
     def margins(self, X, y):
         """Functional margins y f(x) and geometric margins y f(x) / |w| of points with labels.
@@ -339,7 +411,9 @@ class SVC(ClassificationSVM):
         Accepted for compatibility; it does not change the result.
     probability : bool, default=False
         Fit a sigmoid to cross-validated decision values, so that `predict_proba` is there. It
-        passes through 1/2 at the boundary: the likelier class is the predicted one.
+        passes through 1/2 at the boundary: the likelier class is the predicted one. (With
+        `class_weight`, where probability times weight is the same: it describes the rows as they
+        are, weighted by `sample_weight` alone.)
     tol : float, default=1e-3
         The largest violation of the optimality conditions, as in LIBSVM.
     cache_size : float, default=200
@@ -468,6 +542,17 @@ class SVC(ClassificationSVM):
 
     def _problem(self, kernel, X, signs, cost):
         return c_svc(kernel, X, signs, prices(self.C, cost))
+
+    def _are_pairs_plain(self, machines, budget):
+        if self.warm_start or budget.callbacks or budget.trace is not None or np.isinf(self.C):
+            return False
+        if self.probability and self._shares_random_numbers():
+            return False
+        if not isinstance(machines.how, OneVsOne) or len(machines) < 3:
+            return False
+        from maxmargin.solvers.small_pairs import stands_in_for
+
+        return stands_in_for(self._new_solver(1))
 
     def _solve_fold(self, solver, problem, keep, solution, engine, budget):
         if np.isinf(self.C):

@@ -17,7 +17,8 @@ point and no more. And conditions that hold within tol leave a gap, which is com
 objective: where a small slack is dear, as at a large C, it may be as large as that.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from math import isnan
 
 import numpy as np
@@ -78,7 +79,7 @@ class Certificate:
         is more).
     recomputed : bool
         False only for a fit that was interrupted: then f is the solver's own, and proves nothing.
-    parts : tuple of Certificate
+    parts : sequence of Certificate
         For several classes, one per binary problem; the numbers above report the worst.
     """
 
@@ -97,22 +98,28 @@ class Certificate:
     by_gap: bool = False
     rounding: float = 0.0
     mercer: bool | None = True
-    parts: tuple["Certificate", ...] = field(default=(), repr=False)
+    parts: Sequence["Certificate"] = field(default=(), repr=False)
 
     @property
     def duality_gap(self):
-        if self.parts:
-            return float(np.max([part.duality_gap for part in self.parts]))
-        return self.primal_objective - self.dual_objective
+        primal, dual = self._objectives()
+        return float(np.max(primal - dual))
 
     @property
     def relative_gap(self):
-        if self.parts:
-            return max(part.relative_gap for part in self.parts)
-        size = max(abs(self.primal_objective), abs(self.dual_objective))
-        if not np.isfinite(size + self.duality_gap):
-            return np.inf
-        return self.duality_gap / size if size > 0 else 0.0
+        primal, dual = self._objectives()
+        size = np.maximum(np.abs(primal), np.abs(dual))
+        with np.errstate(invalid="ignore"):
+            relative = (primal - dual) / np.where(size > 0, size, 1.0)
+        return float(np.max(np.where(np.isfinite(relative), relative, np.inf)))
+
+    def _objectives(self):
+        """The primal and the dual objective, of every part where there are any."""
+        names = ("primal_objective", "dual_objective")
+        if not self.parts:
+            return tuple(np.float64(getattr(self, name)) for name in names)
+        table = table_of(self.parts)
+        return tuple(np.array(table.column(name)) for name in names)
 
     @property
     def conditions(self):
@@ -242,18 +249,70 @@ def combine(parts):
     """One certificate for several problems: sums of the objectives, the worst of the rest."""
     if len(parts) == 1:
         return parts[0]
-    worst = {name: max(part.conditions[name] for part in parts) for name in parts[0].conditions}
+    first, table = parts[0], table_of(parts)
+    worst = {name: max(table.column(name)) for name in first.conditions}
     totals = ("primal_objective", "dual_objective", "n_zero", "n_free", "n_bound")
-    sums = {name: sum(getattr(part, name) for part in parts) for name in totals}
+    sums = {name: sum(table.column(name)) for name in totals}
     return Certificate(
         **worst,
         **sums,
-        tol=parts[0].tol,
-        recomputed=all(part.recomputed for part in parts),
-        by_gap=parts[0].by_gap,
-        rounding=max(part.rounding for part in parts),
-        mercer=_of_all([part.mercer for part in parts]),
-        parts=tuple(parts),
+        tol=first.tol,
+        recomputed=all(table.column("recomputed")),
+        by_gap=first.by_gap,
+        rounding=max(table.column("rounding")),
+        mercer=_of_all(table.column("mercer")),
+        parts=parts if parts is table else tuple(parts),
+    )
+
+
+class CertificateTable(Sequence):
+    """Certificates of many problems, each made when it is looked at.
+
+    `columns` holds an array for each field of theirs that is not as it is by default.
+    """
+
+    def __init__(self, columns):
+        self._columns = columns
+
+    def __len__(self):
+        return len(self._columns["tol"])
+
+    def __getitem__(self, position):
+        if isinstance(position, slice):
+            return tuple(self[k] for k in range(len(self))[position])
+        values = {name: column.item(position) for name, column in self._columns.items()}
+        return Certificate(**values)
+
+    def __eq__(self, other):
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self):
+        return hash(tuple(self))
+
+    def column(self, name):
+        """That field of every certificate."""
+        if name not in self._columns:
+            return [Certificate.__dataclass_fields__[name].default] * len(self)
+        return self._columns[name].tolist()
+
+    def beside(self, others, places):
+        """The same with other certificates, of which each takes the place that is given."""
+        kept = np.setdiff1d(np.arange(len(self) + len(others)), places)
+        merged, added = {}, table_of(others)
+        for name in NAMES:
+            column = np.array(self.column(name) + added.column(name))
+            merged[name] = column[np.argsort(np.concatenate([kept, places]))]
+        return CertificateTable(merged)
+
+
+NAMES = tuple(one.name for one in fields(Certificate) if one.name != "parts")
+
+
+def table_of(certificates):
+    if isinstance(certificates, CertificateTable):
+        return certificates
+    return CertificateTable(
+        {name: np.array([getattr(one, name) for one in certificates]) for name in NAMES}
     )
 
 

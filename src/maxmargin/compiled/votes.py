@@ -1,0 +1,32 @@
+"""What pairs of classes say together, a row at a time: all pairs (i, j) with i < j in order."""
+
+from maxmargin.compiled.numba_setup import compiled
+
+
+@compiled
+def pair_decisions(sums, intercept, decisions):
+    """The decision of every pair, from sums[row, k, :] over the support vectors of class k, with
+    its coefficients against each other class in turn."""
+    n_classes = sums.shape[1]
+    for row in range(len(sums)):
+        pair = 0
+        for i in range(n_classes - 1):
+            for j in range(i + 1, n_classes):
+                decisions[row, pair] = sums[row, i, j - 1] + sums[row, j, i] + intercept[pair]
+                pair += 1
+
+
+@compiled
+def count_votes(first_wins, votes):
+    """Add to votes[row, k] how many of its pairs class k wins."""
+    n_classes = votes.shape[1]
+    for row in range(len(votes)):
+        pair = 0
+        for i in range(n_classes - 1):
+            won = 0
+            for j in range(i + 1, n_classes):
+                wins = int(first_wins[row, pair])
+                won += wins
+                votes[row, j] += 1 - wins
+                pair += 1
+            votes[row, i] += won
