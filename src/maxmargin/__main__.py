@@ -4,7 +4,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from maxmargin.patching import patch_sklearn
+from maxmargin.children import patch_with_children
 
 USAGE = "usage: python -m maxmargin script.py [arguments]"
 
@@ -17,7 +17,7 @@ def main(arguments):
     if not script.is_file():
         sys.stderr.write(f"python -m maxmargin: no such file: {script}\n")
         return 2
-    patch_sklearn()
+    patch_with_children()
     sys.argv = arguments
     sys.path[0] = str(script.resolve().parent)  # as python itself does
     runpy.run_path(str(script), run_name="__main__")

@@ -39,6 +39,10 @@ def patch_sklearn():
         logger.info("sklearn.svm now holds maxmargin's %s.", ", ".join(names))
 
 
+def is_patched():
+    return bool(_originals)
+
+
 def unpatch_sklearn():
     """Give `sklearn.svm` its own classes back."""
     svm = import_module("sklearn.svm")

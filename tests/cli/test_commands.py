@@ -187,6 +187,30 @@ def test_predictions_go_to_standard_output_and_the_score_to_standard_error(maxma
     assert err == f"maxmargin: accuracy {hits:.6g} on 120 rows\n"
 
 
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_labels_that_are_bytes_are_written_as_text(maxmargin, moons, as_objects):
+    data = read_data(moons)
+    labels = data.y.astype("S")
+    model = library.SVC(probability=True).fit(data.X, labels)
+    if as_objects:
+        labels = labels.astype(object)
+        model = library.GradientDescentClassifier()
+        model.partial_fit(data.X, labels, classes=np.unique(labels))
+    library.save(model, "m.mm")
+    code, out, err = maxmargin("predict", "m.mm", moons)
+    assert code == 0
+    assert set(out.split()) == {"up", "down"}
+    accuracy = float(re.search(r"accuracy (\S+)", err).group(1))
+    assert accuracy == pytest.approx(np.mean(model.predict(data.X) == labels), rel=1e-5)
+    assert set(json_of(maxmargin("predict", "m.mm", moons, "--json"))["prediction"]) == {
+        "up",
+        "down",
+    }
+    assert "down up" in maxmargin("inspect", "m.mm")[1]
+    if not as_objects:
+        assert "probability_up" in maxmargin("predict", "m.mm", moons, "--proba")[1]
+
+
 def test_decisions_and_probabilities_have_named_columns(maxmargin, moons):
     maxmargin("fit", moons, "--probability", "--model", "m.mm")
     code, out, _ = maxmargin(

@@ -1,6 +1,7 @@
 """Models to and from scikit-learn, and scikit-learn with our classes in it."""
 
 import logging
+import multiprocessing
 import subprocess
 import sys
 
@@ -134,6 +135,48 @@ def test_python_m_maxmargin_runs_a_script_patched(tmp_path):
     )
     assert missing.returncode == 2
     assert missing.stderr == "python -m maxmargin: no such file: nowhere.py\n"
+
+
+CHILDREN = """
+import multiprocessing, sys
+import helper, maxmargin
+from concurrent.futures import ProcessPoolExecutor
+from joblib import Parallel, delayed
+from sklearn.svm import SVC
+
+def origins():
+    from sklearn.svm import SVR
+    return {one.__module__.partition(".")[0] for one in (SVC, SVR, helper.SVC)}
+
+def in_a_child(method, work, *arguments):
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
+        return pool.submit(work, *arguments).result()
+
+if __name__ == "__main__":
+    method = sys.argv[1]
+    if method == "loky":
+        print(*Parallel(n_jobs=2)(delayed(origins)() for _ in range(2)))
+    else:
+        print(in_a_child(method, in_a_child, method, origins))
+        maxmargin.unpatch_sklearn()
+        print(in_a_child(method, origins))
+"""
+
+
+START_METHODS = [one for one in multiprocessing.get_all_start_methods() if one != "fork"]
+
+
+@pytest.mark.parametrize("method", [*START_METHODS, "loky"])
+def test_processes_that_a_patched_script_starts_are_patched(method, tmp_path):
+    """And so are those that they start, until the script takes the patch back."""
+    (tmp_path / "helper.py").write_text("from sklearn.svm import SVC")
+    (tmp_path / "script.py").write_text(CHILDREN)
+    run = subprocess.run(
+        [sys.executable, "-m", "maxmargin", str(tmp_path / "script.py"), method],
+        capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
+    expected = ["{'maxmargin'}", "{'maxmargin'}" if method == "loky" else "{'sklearn'}"]
+    assert run.stdout.split() == expected, run.stderr
 
 
 def test_sparse_models_with_no_or_one_support_vector():

@@ -48,9 +48,16 @@ def fitted_on_gram(name, **parameters):
     return model.fit(X @ X.T, y if is_classifier(model) else X[:, 0])
 
 
+def fitted_in_parts(labels):
+    X, y = data()
+    return maxmargin.GradientDescentClassifier().partial_fit(X, labels[y], classes=labels)
+
+
 # One model of every shape that a file can have.
 KINDS = {
     "binary": lambda: fitted("SVC", n_classes=2),
+    "bytes": lambda: fitted("SVC", labels=(b"a", b"bc", b"\xff")),
+    "bytes as objects": lambda: fitted_in_parts(np.array([b"", b"a\0c", b"b"], dtype=object)),
     "several classes, sparse": lambda: fitted("SVC", sparse.csr_matrix, probability=True),
     "one vs rest": lambda: fitted("SVC", multi_class="ovr", kernel=COMPOSED),
     "precomputed": lambda: fitted_on_gram("NuSVC", nu=0.2),

@@ -58,7 +58,7 @@ def check_answers(model):
         refusal = str(error)
     assert any(word in refusal for word in REFUSALS), refusal
     for values in found:
-        assert values.dtype.kind in "UOb" or np.all(np.isfinite(values))
+        assert values.dtype.kind in "USOb" or np.all(np.isfinite(values))
 
 
 @contextmanager

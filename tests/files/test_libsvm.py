@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import sklearn.svm
-from limits import SECONDS, refused
+from limits import SECONDS, peak_below, refused
 from model_zoo import COMPOSED, IGNORED, data, fitted, fitted_on_gram
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
@@ -325,3 +325,12 @@ def test_other_forms_of_a_text_are_read_and_refused_where_cut_off(form, tmp_path
         path.write_bytes(whole[:length])
         with pytest.raises(FileError, match=rf"^{re.escape(str(path))}:"):
             load_libsvm(path)
+
+
+def test_a_long_field_takes_a_few_times_its_memory(tmp_path):
+    path = tmp_path / "model"
+    head = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 0\nlabel 1 2\nnr_sv 0 0\n"
+    path.write_text(head + "rho " + "12 " * 500_000 + "\nSV\n")
+    reason, n_bytes = "rho must have 1 values, not 500000", 20 * path.stat().st_size
+    with peak_below(n_bytes), pytest.raises(FileError, match=reason):
+        load_libsvm(path)

@@ -77,9 +77,33 @@ def nested(depth):
 SEALED = {
     # the document
     "another format": ("binary", top("format", "zip"), "not a model file of maxmargin"),
-    "a newer version": ("binary", top("format_version", 2), "written by a newer version"),
+    "a newer version": ("binary", top("format_version", 3), "written by a newer version"),
     "version true": ("binary", top("format_version", True), "impossible format version"),
     "version 0": ("binary", top("format_version", 0), "impossible format version"),
+    "ends that fall": (
+        "bytes as objects",
+        array("classes_.ends", lambda ends: ends[::-1].copy()),
+        "parts of classes_ do not fit",
+    ),
+    "ends beyond the content": (
+        "bytes as objects",
+        array("classes_.ends", lambda ends: ends + 2**62),
+        "parts of classes_ do not fit",
+    ),
+    "ends that are no whole numbers": (
+        "bytes as objects",
+        array("classes_.ends", lambda ends: ends.astype(float)),
+        "parts of classes_ do not fit",
+    ),
+    "bytes that are no text": (
+        "bytes as objects",
+        lambda document, arrays: (
+            attribute("classes_", {"texts": "classes_"})(document, arrays),
+            array("classes_.content", lambda content: content | 128)(document, arrays),
+        ),
+        "can't decode",
+    ),
+    "bytes out of order": ("bytes", array("classes_", lambda one: one[::-1].copy()), "greater"),
     "an unknown key": ("binary", top("code", "import os"), "must have exactly"),
     "an unknown class": ("binary", top("class", "Pipeline"), "unknown class 'Pipeline'"),
     "a module as class": ("binary", top("class", "displays"), "unknown class 'displays'"),

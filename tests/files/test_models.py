@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import sklearn.svm
+from limits import peak_below
 from model_zoo import (
     COMPOSED,
     EXPORTED,
@@ -29,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin
 from maxmargin import kernels
-from maxmargin.files import FileError, load, models, save
+from maxmargin.files import FileError, load, models, save, save_libsvm, to_onnx
 from maxmargin.files.kernels_as_json import CLASSES
 from maxmargin.kernels import RBF, Conformal, Custom, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.solvers import SMOPairs
@@ -73,15 +74,56 @@ CLASSIFIERS = [name for name in EXPORTED if is_classifier(getattr(maxmargin, nam
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize(
     "labels",
-    [(3, 5, -1), (0.0, 1.0, 2.0), ("no", "yes", "perhaps"), (False, True, True)],
-    ids=["ints", "floats", "text", "flags"],
+    [
+        (3, 5, -1),
+        (0.0, 1.0, 2.0),
+        ("no", "yes", "perhaps"),
+        (False, True, True),
+        np.array(["no", "yes\0", "\ud800"], dtype=object),
+    ],
+    ids=["ints", "floats", "text", "flags", "odd text"],
 )
 def test_labels_keep_their_type(name, labels, tmp_path):
     n_classes = 2 if labels[0] is False else 3
     model = fitted(name, labels=labels, n_classes=n_classes)
     loaded = through_a_file(model, tmp_path)
     assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.classes_.tolist() == model.classes_.tolist()
     assert_same(loaded, model, data()[0])
+
+
+@pytest.mark.parametrize("kind", ["bytes", "bytes as objects"])
+def test_labels_that_are_bytes_keep_their_type(kind, tmp_path):
+    model = model_of(kind)
+    loaded = through_a_file(model, tmp_path)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert [*map(type, loaded.classes_)] == [*map(type, model.classes_)]
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert_same(loaded, model, data()[0])
+
+
+def test_labels_that_are_bytes_are_refused_in_words_by_formats_that_have_none(tmp_path):
+    for kind, label in (("bytes", "b'a'"), ("bytes as objects", "b''")):
+        with pytest.raises(ValueError, match=f"ONNX has no labels that are bytes, like {label}"):
+            to_onnx(model_of(kind))
+    with pytest.raises(FileError, match="LIBSVM's labels are whole numbers, not b'a'"):
+        save_libsvm(model_of("bytes"), tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_long_label_does_not_make_a_file_long(tmp_path):
+    labels = np.array([*map(str, range(500)), "z" * 100_000], dtype=object)
+    model = maxmargin.LinearSVC(max_iter=1).fit(np.eye(1503, 3), np.tile(labels, 3))
+    with peak_below(2**24):
+        loaded = through_a_file(model, tmp_path)
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert (tmp_path / "model.mm").stat().st_size < 2**20
+
+
+def test_a_file_says_the_oldest_format_that_has_all_it_uses(tmp_path):
+    for kind, version in (("binary", 1), ("linear", 1), ("bytes", 2), ("bytes as objects", 2)):
+        save(model_of(kind), tmp_path / "model.mm")
+        assert opened_up(tmp_path / "model.mm")[0]["format_version"] == version
 
 
 def test_labels_and_names_that_are_objects(tmp_path):
@@ -377,7 +419,7 @@ def test_the_file_says_what_it_is(tmp_path):
     save(fitted("SVC"), tmp_path / "model.mm")
     document, arrays = opened_up(tmp_path / "model.mm")
     assert document["format"] == models.FORMAT
-    assert document["format_version"] == models.VERSION
+    assert document["format_version"] == 1
     assert document["library_version"] == maxmargin.__version__
     assert document["class"] == "SVC"
     assert all(array.dtype != object for array in arrays.values())

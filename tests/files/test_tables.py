@@ -7,14 +7,15 @@ import lzma
 import os
 import re
 import time
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from limits import peak_below, refused
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+import maxmargin
 from maxmargin.files import FileError, read_data
 
 DATA = Path(os.environ.get("MAXMARGIN_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -182,16 +183,67 @@ def test_there_are_enough_of_them():
 
 
 def test_one_line_cannot_ask_for_much_memory(tmp_path):
-    tracemalloc.start()
-    try:
+    with peak_below(64 * 2**20):
         read(tmp_path, "1 16777216:1\n")
-        read(tmp_path, "1 " + "1" * 10**6 + "x:1\n", format="csv", header=False)
-    except FileError:
-        pass
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert peak < 64 * 2**20
+        with pytest.raises(FileError, match="1:1: expected at least a feature and a target"):
+            read(tmp_path, "1 " + "1" * 10**6 + "x:1\n", format="csv", header=False)
+
+
+def assert_read_in_little_memory(tmp_path, content, times, **options):
+    """The peak is below so many times the file, and the 16 MB that any file may take."""
+    path = tmp_path / "table"
+    path.write_text(content)
+    with peak_below(times * len(content) + 2**24):
+        return read_data(path, **options)
+
+
+def test_one_long_label_does_not_make_all_of_them_long(tmp_path):
+    labels = ["x", "y"] * 5000 + ["z" * 100_000]
+    rows = "".join(f"1,{label}\n" for label in labels)
+    found = assert_read_in_little_memory(tmp_path, "a,kind\n" + rows, 10)
+    assert found.y.tolist() == labels
+    model = maxmargin.LinearSVC().fit(np.arange(10_001.0)[::1000, None], found.y[::1000])
+    assert model.classes_.tolist() == ["x", "z" * 100_000]
+
+
+WIDE = {
+    "one line of numbers": ("12," * 10**6 + "1\n", (1, 10**6)),
+    "long rows": (("12," * 9_999 + "1\n") * 100, (100, 9_999)),
+    "long rows in front of a word": (("12," * 9_999 + "x\n") * 100, (100, 9_999)),
+    "long rows with quotes": (('"12",' * 9_999 + "1\n") * 60, (60, 9_999)),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_csv_takes_a_few_times_the_memory_of_the_file(name, tmp_path):
+    content, shape = WIDE[name]
+    found = assert_read_in_little_memory(tmp_path, content, 10, format="csv", header=False)
+    assert found.X.shape == shape
+    assert set(found.X.ravel()) == {12.0}
+
+
+def test_rows_of_svmlight_take_a_few_times_the_memory_of_the_file(tmp_path):
+    row = "1 " + " ".join(f"{k}:1" for k in range(1, 3000)) + "\n"
+    found = assert_read_in_little_memory(tmp_path, row * 400, 5, format="svmlight")
+    assert found.X.nnz == 400 * 2999
+
+
+def test_a_line_of_names_that_cannot_be_names_is_refused_in_little_memory(tmp_path):
+    path = tmp_path / "table"
+    for content, reason in (
+        ("ab," * 10**6 + "b\n", "1:2: the column name 'ab' is there twice"),
+        ('"ab",' * 2 * 10**6 + "b\n", "1:1: more than 1048576 cells in a row with quotes"),
+    ):
+        path.write_text(content)
+        refused(read_data, path, reason, format="csv", header=True)
+
+
+def test_many_columns_are_read_and_named_in_a_second(tmp_path):
+    names = [f"n{k}" for k in range(40_000)]
+    began = time.process_time()
+    found = read(tmp_path, ",".join(names) + "\n" + "1," * 39_999 + "1\n", format="csv")
+    assert time.process_time() - began < 1.0
+    assert [*found.feature_names, found.target_name] == names
 
 
 LINES = {"svmlight": b"1 1:1\n", "csv": b"1,1,1\n"}
@@ -329,6 +381,17 @@ def test_quotes_blank_lines_and_line_ends(tmp_path):
     found = read(tmp_path, content)
     assert found.feature_names == ['a "b"']
     assert (found.X.tolist(), found.y.tolist()) == ([[1], [3]], [2, 4])
+
+
+def test_quoted_cells_may_hold_anything_in_any_column(tmp_path):
+    labels = ["a,b", 'say "x"', "two\nlines", "u\x1fs", "u\x1f \x20s", "plain"]
+    rows = "".join('1,"{}", 2 \n'.format(label.replace('"', '""')) for label in labels)
+    found = read(tmp_path, "a,kind,b\n" + rows, target="kind")
+    assert found.y.tolist() == labels
+    assert found.X.tolist() == [[1, 2]] * 6
+    assert read(tmp_path, "a,b\n\xa01\u2003,2\n").X.tolist() == [[1]]
+    with pytest.raises(FileError, match=r"7:1: not a number: 'x' in 'a'"):
+        read(tmp_path, 'a,b\n1,"two\nlines"\n\n2,"more\nlines"\nx,y\n')
 
 
 def test_formats_are_told_apart(tmp_path):

@@ -107,6 +107,21 @@ def test_weights_are_finite(title, bad):
         model.fit(X, y, sample_weight=spoiled(np.ones(len(y)), 5, bad))
 
 
+@pytest.mark.parametrize(
+    "title", [t for t, make in EVERY.items() if has_fit_parameter(make(), "sample_weight")]
+)
+def test_weights_that_pandas_calls_missing_are_refused_with_their_place(title):
+    model = EVERY[title]()
+    X, y = data_for(model)
+    weights = pd.Series(np.ones(len(y)), dtype="Float64")
+    weights.iloc[5] = pd.NA
+    for given in (weights, weights.astype(object), weights.to_numpy(dtype=object), list(weights)):
+        with pytest.raises(ValueError, match=r"sample_weight must be finite, got .* at index 5\."):
+            model.fit(X, y, sample_weight=given)
+    with pytest.raises(ValueError, match=r"sample_weight must be finite, got .* at index 0\."):
+        model.fit(X, y, sample_weight=pd.NA)
+
+
 TAKE_A_MATRIX = ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge"]
 
 

@@ -23,7 +23,7 @@ def maxmargin(folder, *arguments, **options):
     [
         ("/dev/stdin", TABLE, b"/dev/stdin: not a regular file."),
         ("-", TABLE, b"-: No such file or directory."),
-        ("line.csv", "a,y\n" + "1" * 10**7 + ",0\n", b"line.csv:2:1: field larger than"),
+        ("line.csv", "a,y\n" + "1" * 10**7 + ",0\n", b"line.csv:2:1: the number '1111"),
         ("line.svm", "1 1:" + "1" * 10**7 + "\n-1 1:2\n", b"line.svm:1:3: the value is too large"),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 12 else "",

@@ -78,7 +78,7 @@ def describe(model):
     if hasattr(model, "kernel_"):
         facts["kernel"] = str(model.kernel_)
     if hasattr(model, "classes_"):
-        facts["classes"] = model.classes_.tolist()
+        facts["classes"] = _readable(model.classes_).tolist()
     if hasattr(model, "n_support_"):
         facts["support_vectors"] = int(np.sum(model.n_support_))
     certificate = getattr(model, "certificate_", None)
@@ -95,9 +95,10 @@ def score(model, predicted, y):
     if y is None or not (is_classifier(model) or is_regressor(model)):
         return {}
     if is_classifier(model):
-        if "U" in (y.dtype.kind, predicted.dtype.kind):
-            predicted, y = predicted.astype(str), y.astype(str)
         hits = int(np.sum(predicted == y))
+        if not {y.dtype.kind, predicted.dtype.kind}.isdisjoint("UO"):
+            pairs = zip(predicted.tolist(), y.tolist(), strict=True)
+            hits = sum(str(one) == str(other) for one, other in pairs)
         return {"accuracy": hits / len(y), "correct": hits, "of": len(y)}
     if y.dtype.kind not in "if":
         return {}
@@ -127,7 +128,7 @@ def predict(model_path, data_path, output, decision, proba, target, as_json):
     model = opened.model
     _check_can(model, decision, proba)
     X, y, _ = data_for(opened, data_path, target)
-    columns = {"prediction": model.predict(X)}
+    columns = {"prediction": _readable(model.predict(X))}
     if decision:
         columns |= _named("decision", model.decision_function(X), model)
     if proba:
@@ -156,8 +157,16 @@ def _named(kind, values, model):
     if values.ndim == 1:
         return {kind: values}
     classes = getattr(model, "classes_", ())
-    names = classes if len(classes) == values.shape[1] else range(values.shape[1])
+    names = _readable(classes) if len(classes) == values.shape[1] else range(values.shape[1])
     return {f"{kind}_{name}": values[:, k] for k, name in enumerate(names)}
+
+
+def _readable(labels):
+    """Those that are bytes as text."""
+    if labels.dtype.kind not in "SO" or not isinstance(labels[0], bytes):
+        return labels
+    texts = [label.decode("utf-8", "backslashreplace") for label in labels.tolist()]
+    return np.array(texts, dtype=object)
 
 
 def _table_of(columns):

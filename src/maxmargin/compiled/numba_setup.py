@@ -1,6 +1,5 @@
 """How every compiled function is made: one decorator, two vector instructions, one announcement."""
 
-import functools
 import logging
 import threading
 
@@ -10,6 +9,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import event
 from numba.extending import intrinsic
+
+from maxmargin.compiled.kept_code import keep_on_disk
 
 logger = logging.getLogger("maxmargin")
 
@@ -26,20 +27,10 @@ def compiled(function):
     The "numpy" error model leaves out the test for division by zero, which would keep a loop from
     using vector registers.
     """
-    options = {"nogil": True, "error_model": "numpy", "fastmath": FLOAT_FREEDOM}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder that Numba knows of can be written to
-        _warn_of_no_cache()
-        return numba.njit(**options)(function)
-
-
-@functools.cache
-def _warn_of_no_cache():
-    logger.warning(
-        "maxmargin finds no folder to keep compiled code in, so every process compiles it again. "
-        "Set NUMBA_CACHE_DIR to one that can be written to."
-    )
+    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=FLOAT_FREEDOM)(function)
+    if dispatcher is not function:  # as it is where Numba is switched off
+        keep_on_disk(dispatcher)
+    return dispatcher
 
 
 @compiled

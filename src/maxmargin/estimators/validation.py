@@ -123,7 +123,7 @@ def checked_weight(sample_weight, X):
     n = arrays.n_rows(X)
     if sample_weight is None:
         return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = _as_numbers(sample_weight)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -145,6 +145,17 @@ def checked_weight(sample_weight, X):
             "ratios of the weights, and C, matter."
         )
     return weight
+
+
+def _as_numbers(sample_weight):
+    try:
+        return np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        place = arrays.first_not_finite(np.atleast_1d(np.asarray(sample_weight, dtype=object)))
+        if NOT_FINITE.search(str(error)) is None or place is None:
+            raise
+        missing = "a missing value"  # such as pandas' NA, of which there is no float
+        raise ValueError(f"sample_weight must be finite, got {missing} at {place}.") from None
 
 
 def check_product(name, values):

@@ -27,7 +27,7 @@ PLAIN_FILES = (0, stat.S_IFREG)  # 0: the writer does not say
 MEMBER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}\.npy")
 # What NumPy lets through from the tokenizer and from ast.literal_eval, which read its headers.
 UNPARSED = (SyntaxError, TypeError, MemoryError, OverflowError, RecursionError, tokenize.TokenError)
-KINDS = "biufUV"  # numbers, flags, text, and rows of them
+KINDS = "biufUSV"  # numbers, flags, text, bytes, and rows of them
 
 
 def write(file, document, arrays):

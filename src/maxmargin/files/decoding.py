@@ -5,6 +5,7 @@ or raises ValueError. Whether they make a model is for `schema` to say.
 """
 
 from dataclasses import fields
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -60,6 +61,24 @@ class Decoder:
         if text.dtype.kind != "U":
             raise ValueError(f"{name} must be text.")
         return text.astype(object)
+
+    def _texts(self, name):
+        return self._strings(name, lambda one: one.decode("utf-8", "surrogatepass"))
+
+    def _bytes(self, name):
+        return self._strings(name, bytes)
+
+    def _strings(self, name, string_of):
+        """Objects, one after the other in the content, up to where each ends."""
+        content, ends = (self._take(f"{name}.{part}") for part in ("content", "ends"))
+        fits = (content.dtype, ends.dtype, content.ndim, ends.ndim) == (np.uint8, np.int64, 1, 1)
+        bounds = np.concatenate([[0], ends]) if fits else None
+        if not fits or np.any(bounds[1:] < bounds[:-1]) or bounds[-1] != len(content):
+            raise ValueError(f"the parts of {name} do not fit each other.")
+        content, strings = content.tobytes(), np.empty(len(ends), dtype=object)
+        for k, (start, end) in enumerate(pairwise(bounds.tolist())):
+            strings[k] = string_of(content[start:end])
+        return strings
 
     def _csr_matrix(self, content):
         return sparse.csr_matrix(self._csr_array(content))
@@ -122,6 +141,8 @@ DECODERS = {
     "tuple": Decoder._tuple,
     "array": Decoder._array,
     "objects": Decoder._objects,
+    "texts": Decoder._texts,
+    "bytes": Decoder._bytes,
     "map": Decoder._map,
     "kernel": Decoder._kernel,
     "solver": Decoder._solver,

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from maxmargin import solvers
 from maxmargin.files.kernels_as_json import kernel_to_json
+from maxmargin.files.texts import text_type
 from maxmargin.kernels import Kernel
 from maxmargin.problems.certificate import Certificate
 from maxmargin.solvers.base import Solver
@@ -20,13 +21,14 @@ CERTIFICATE_COLUMNS = [field.name for field in fields(Certificate) if field.name
 ADDED_COLUMNS = ("rounding", "mercer")  # which the first files do not hold
 SOLVERS = {solvers._CLASSES[name]: name for name in solvers.NAMES}
 LARGEST_WHOLE = 2**63
+STRINGS = {str: "texts", bytes: "bytes"}
 
 
 class Encoder:
-    """Collects the arrays of the values it encodes."""
+    """Collects the arrays of the values it encodes, and the first format that has all it uses."""
 
     def __init__(self):
-        self.arrays = {}
+        self.arrays, self.version = {}, 1
 
     def encode(self, name, value):
         """The JSON of a value; `name` is that of the arrays it leaves behind."""
@@ -55,13 +57,28 @@ class Encoder:
         self.arrays[name] = array
         return name
 
+    def _of_format_2(self, encoded):
+        self.version = 2
+        return encoded
+
     def _array(self, name, array):
+        if array.dtype.kind == "S":
+            return self._of_format_2({"array": self._keep(name, array)})
         if array.dtype.kind != "O":
             return {"array": self._keep(name, array)}
-        text = array.astype(str)
-        if any(type(one) is not str for one in array.flat) or np.any(text.astype(object) != array):
+        kinds = set(map(type, array.flat)) or {str}
+        if array.ndim != 1 or len(kinds) != 1 or not kinds <= STRINGS.keys():
             raise ValueError(f"{name} holds objects that are not text, and a file cannot.")
-        return {"objects": self._keep(name, text)}
+        return self._strings(name, array, kinds.pop())
+
+    def _strings(self, name, array, kind):
+        """Text in an array of fixed width if it fits, else one string after the other."""
+        if kind is str and (text := _fixed_width(array)) is not None:
+            return {"objects": self._keep(name, text)}
+        content = [one.encode("utf-8", "surrogatepass") if kind is str else one for one in array]
+        self._keep(f"{name}.content", np.frombuffer(b"".join(content), dtype=np.uint8))
+        self._keep(f"{name}.ends", np.cumsum([len(one) for one in content], dtype=np.int64))
+        return self._of_format_2({STRINGS[kind]: name})
 
     def _sparse(self, name, matrix):
         tag = "csr_matrix" if isinstance(matrix, sparse.spmatrix) else "csr_array"
@@ -102,6 +119,15 @@ class Encoder:
         counts = [[one.t, one.n_epochs] for one in iterates]
         self._keep(f"{name}.counts", np.array(counts, dtype=np.int64))
         return {"iterates": name}
+
+
+def _fixed_width(array):
+    """Text as NumPy's own, or None where that would be wasteful or lose a zero at the end."""
+    lengths = [len(one) for one in array]
+    if text_type(len(array), max(lengths, default=0), sum(lengths)) is object:
+        return None
+    text = array.astype(str)
+    return text if np.array_equal(text.astype(object), array) else None
 
 
 ENCODERS = {

@@ -134,7 +134,8 @@ def names(word):
     """Texts, as objects: what scikit-learn keeps of a data frame's columns."""
 
     def check(name, value, sizes):
-        if not isinstance(value, np.ndarray) or value.dtype != object:
+        is_objects = isinstance(value, np.ndarray) and value.dtype == object
+        if not is_objects or not all(isinstance(one, str) for one in value.flat):
             raise ValueError(f"{name} must be an array of names.")
         sizes.match(name, value.shape, (word,))
 
@@ -142,8 +143,8 @@ def names(word):
 
 
 def labels(name, value, sizes):
-    """Distinct labels in order: numbers, flags or text."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufUO":
+    """Distinct labels in order: numbers, flags, text or bytes."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufUSO":
         raise ValueError(f"{name} must be an array of labels.")
     sizes.match(name, value.shape, ("classes",))
     if value.dtype.kind == "f" and not np.all(np.isfinite(value)):

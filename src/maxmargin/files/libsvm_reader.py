@@ -1,7 +1,7 @@
 """LIBSVM's model files, read as fitted kernel machines."""
 
 import re
-from itertools import islice
+from array import array
 
 import numpy as np
 from scipy import sparse
@@ -9,6 +9,7 @@ from scipy import sparse
 from maxmargin.estimators.exchange import CLASSES
 from maxmargin.estimators.parameters import KERNELS
 from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named, text_of
+from maxmargin.files.blocks import blocks
 from maxmargin.files.libsvm_layout import (
     KERNEL_TYPES,
     LARGEST_LABEL,
@@ -19,7 +20,6 @@ from maxmargin.files.libsvm_layout import (
 from maxmargin.files.schema import check_model
 from maxmargin.files.sparse_text import NUMBER, SparseReader, fault
 
-BLOCK_LINES = 20_000
 WORDS = {
     float: re.compile(NUMBER.decode(), re.ASCII),
     int: re.compile(r"[-+]?+\d{1,10}", re.ASCII),
@@ -58,7 +58,7 @@ def load_libsvm(path, *, n_features=None, max_bytes=MAX_MODEL_BYTES):
         lines = _whole_lines(path, file)
         head = _read_head(path, lines)
         reader = SparseReader(path, n_leading=head["nr_class"] - 1)
-        while block := list(islice(lines, BLOCK_LINES)):
+        for block in blocks(lines, lambda line: len(line[1])):
             reader.add([line.rstrip(b" \t\r\n") for _, line in block], [n for n, _ in block])
         model = _model_of(head, reader.rows(), n_features)
         check_model(model)
@@ -93,38 +93,41 @@ def _read_head(path, lines):
     """The fields above the line "SV", each at most once."""
     head = {}
     for number, line in lines:
-        words = line.decode("ascii", "backslashreplace").split()
-        if not words:
+        key, *values = line.decode("ascii", "backslashreplace").split(maxsplit=1) or [""]
+        if not key:
             raise fault(path, number, 1, "expected a field, got an empty line")
-        key, *values = words
         if key == "SV":
             return _checked_head(head)
         if key in head:
             raise fault(path, number, 1, f"{key} is there twice")
         if key in ("svm_type", "kernel_type"):
             known = SVM_TYPES if key == "svm_type" else KERNEL_TYPES
-            if len(values) != 1 or values[0] not in known:
+            value = "".join(values).rstrip()
+            if value not in known:
                 reason = f"{key} must be one of {', '.join(known)}"
                 raise fault(path, number, len(key) + 2, reason)
-            head[key] = known[values[0]]
+            head[key] = known[value]
         elif key in FIELDS:
-            head[key] = _numbers(path, number, line, key, values)
+            head[key] = _numbers(path, number, line, key, "".join(values))
         else:
             raise fault(path, number, 1, f"unknown field {key[:40]!r}")
     raise ValueError("not a LIBSVM model: it ends before the line SV.")
 
 
-def _numbers(path, number, line, key, words):
+def _numbers(path, number, line, key, text):
+    """The value of a field or the array of its values; words are cut out one by one, as a list of
+    them would take many times the memory of the file."""
     wanted, kind = FIELDS[key]
-    if not words or (wanted is not None and len(words) != wanted):
-        raise fault(path, number, len(key) + 2, f"{key} has {len(words)} values")
-    for word in words:
+    values = array("d")
+    for word in (found.group() for found in re.finditer(r"\S++", text)):
         fits = WORDS[kind].fullmatch(word) and np.isfinite(float(word))
         if not fits or (kind is int and abs(int(word)) >= LARGEST_LABEL):
             column = line.find(word.encode("ascii", "replace"), len(key)) + 1
             raise fault(path, number, column, f"{key} cannot be {word[:40]!r}")
-    values = [kind(word) for word in words]
-    return values[0] if wanted == 1 else values
+        values.append(float(word))
+    if not values or (wanted is not None and len(values) != wanted):
+        raise fault(path, number, len(key) + 2, f"{key} has {len(values)} values")
+    return kind(values[0]) if wanted == 1 else np.array(values, dtype=kind)
 
 
 def _checked_head(head):
@@ -143,9 +146,9 @@ def _checked_head(head):
         found = len(head[key])
         _require(found == lengths[key], f"{key} must have {lengths[key]} values, not {found}.")
     if classifies:
-        _require(len(set(head["label"])) == k, "a label is there twice.")
-        _require(min(head["nr_sv"]) >= 0, "nr_sv has a negative count.")
-        _require(sum(head["nr_sv"]) == head["total_sv"], "nr_sv does not sum to total_sv.")
+        _require(len(np.unique(head["label"])) == k, "a label is there twice.")
+        _require(head["nr_sv"].min() >= 0, "nr_sv has a negative count.")
+        _require(head["nr_sv"].sum() == head["total_sv"], "nr_sv does not sum to total_sv.")
     return head
 
 
@@ -161,14 +164,14 @@ def _model_of(head, rows, n_features):
     name = head["kernel_type"]
     shape = {key: head[key] for key in SHAPES.get(name, ())}
     model = CLASSES[head["svm_type"]](kernel=name, **shape)
-    coef, intercepts = np.ascontiguousarray(rows.leading.T), -np.array(head["rho"])
+    coef, intercepts = np.ascontiguousarray(rows.leading.T), -head["rho"]
     order = np.arange(n)
     if "label" in head:
         model.classes_, places = np.unique(head["label"], return_index=True)
         coef, intercepts, order = reordered(coef, intercepts, head["nr_sv"], places.tolist())
         if len(model.classes_) == 2:
             coef, intercepts = -coef, -intercepts
-        model.n_support_ = np.array(head["nr_sv"], dtype=np.int32)[places]
+        model.n_support_ = head["nr_sv"].astype(np.int32)[places]
         model.n_iter_ = np.zeros(len(intercepts), dtype=np.int32)
         model.class_weight_ = np.ones(len(model.classes_))
         model._keep_decomposition()

@@ -110,7 +110,7 @@ def _libsvm_kernel(model):
 
 
 def _whole_labels(classes):
-    if classes.dtype.kind in "OU" or np.any(classes != np.floor(classes)):
+    if classes.dtype.kind not in "biuf" or np.any(classes != np.floor(classes)):
         raise ValueError(f"LIBSVM's labels are whole numbers, not {classes.tolist()[0]!r}.")
     if np.any(np.abs(classes.astype(np.float64)) >= LARGEST_LABEL):
         raise ValueError("LIBSVM's labels have 32 bits.")

@@ -17,7 +17,7 @@ from maxmargin.files.encoding import Encoder
 from maxmargin.files.schema import check_model, known_attributes, schema_of
 
 FORMAT = "maxmargin model"
-VERSION = 1
+VERSION = 2  # a file says the first that has all it uses: 2 is bytes, and text of any length
 KEYS = {"format", "format_version", "library_version", "class", "parameters", "attributes"}
 
 # Not the model: how scikit-learn hands it data and wraps its output, and the record of a fit.
@@ -69,13 +69,14 @@ def write_model(model, file):
     encoder, parameters = Encoder(), _parameters(model)
     encoded = _encoded(encoder, parameters)  # first, as its complaints say most
     attributes = _attributes(model)
+    encoded_attributes = _encoded(encoder, attributes)
     document = {
         "format": FORMAT,
-        "format_version": VERSION,
+        "format_version": encoder.version,
         "library_version": maxmargin.__version__,
         "class": type(model).__name__,
         "parameters": encoded,
-        "attributes": _encoded(encoder, attributes),
+        "attributes": encoded_attributes,
     }
     _assembled(type(model), parameters, attributes)
     archive.write(file, document, encoder.arrays)

@@ -53,6 +53,9 @@ def to_onnx(model, *, dtype="float64"):
         raise TypeError("to_onnx: a kernel that is a function cannot be written.")
     if dtype not in INPUT_TYPES:
         raise ValueError(f"to_onnx: dtype must be 'float64' or 'float32', got {dtype!r}.")
+    label = getattr(model, "classes_", np.array([None])).tolist()[0]
+    if isinstance(label, bytes):
+        raise ValueError(f"to_onnx: ONNX has no labels that are bytes, like {label!r}; fit text.")
     graph = Graph(model.n_features_in_, dtype)
     decisions = _decisions(graph, model)
     if isinstance(model, OneClassSVM):

@@ -29,7 +29,7 @@ class SparseRows(NamedTuple):
 
     def matrix(self, first_index, n_features):
         """CSR of the pairs, whose indices count from `first_index`."""
-        parts = (self.values, (self.indices - first_index).astype(np.int32), self.indptr)
+        parts = (self.values, self.indices - np.int32(first_index), self.indptr)
         return sparse.csr_matrix(parts, shape=(len(self.leading), n_features))
 
 
@@ -58,14 +58,14 @@ class SparseReader:
         indptr = np.concatenate([[0], np.cumsum(n_pairs)])
         leading = numbers[is_leading].reshape(len(lines), self.n_leading)
         self._check(lines, positions, leading, pairs, indptr)
-        indices, values = pairs[:, 0].astype(np.int64), pairs[:, 1].copy()
+        indices, values = pairs[:, 0].astype(np.int32), pairs[:, 1].copy()
         self.blocks.append(SparseRows(leading, values, indices, indptr))
 
     def rows(self):
         """All rows read so far."""
         if not self.blocks:
             return SparseRows(
-                np.empty((0, self.n_leading)), np.empty(0), np.empty(0, np.int64), np.zeros(1, int)
+                np.empty((0, self.n_leading)), np.empty(0), np.empty(0, np.int32), np.zeros(1, int)
             )
         leading, values, indices, indptrs = zip(*self.blocks, strict=True)
         lengths = np.concatenate([np.diff(indptr) for indptr in indptrs])

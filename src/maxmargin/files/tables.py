@@ -4,17 +4,16 @@ The text is checked before it becomes numbers, so that every error says `path:li
 """
 
 import re
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin.errors import FileError
 from maxmargin.files.access import MAX_BYTES, reasons_named, text_of
+from maxmargin.files.blocks import blocks
 from maxmargin.files.csv_table import read_csv
 from maxmargin.files.sparse_text import NUMBER, PAIRS, SparseReader, whole_if_possible
 
-BLOCK_LINES = 20_000
 SUFFIXES = {
     "svmlight": (".svm", ".libsvm", ".svmlight"),
     "csv": (".csv", ".tsv"),
@@ -57,7 +56,8 @@ def read_data(
         "auto" goes by the suffix (.svm, .libsvm, .svmlight; .csv, .tsv) and else by the first line.
     target : str or int, default=-1
         CSV: the column to predict, by name or position; the last one by default. Whole numbers
-        become integers, and what is not all numbers stays text.
+        become integers, and what is not all numbers stays text (strings as objects, where one is
+        so long that an array with its room for each would not be reasonable).
     header : {"auto", True, False}, default="auto"
         CSV: whether the first line has names. "auto" says yes when no feature there is a number,
         and when it counts the columns above other rows: 0,1,2,..., as pandas names them. A warning
@@ -137,7 +137,7 @@ def _numbered_lines(path, file):
 
 def _read_svmlight(path, lines, n_features, zero_based):
     reader = SparseReader(path, n_leading=1)
-    while block := list(islice(lines, BLOCK_LINES)):
+    for block in blocks(lines, lambda line: len(line[1])):
         reader.add(*_content_of(block))
     rows = reader.rows()
     if not len(rows.leading):
