@@ -121,7 +121,7 @@ def test_one_long_label_does_not_make_a_file_long(tmp_path):
 
 
 def test_a_file_says_the_oldest_format_that_has_all_it_uses(tmp_path):
-    for kind, version in (("binary", 1), ("linear", 1), ("bytes", 2), ("bytes as objects", 2)):
+    for kind, version in (("perceptron", 1), ("binary", 2), ("bytes", 2), ("bytes as objects", 2)):
         save(model_of(kind), tmp_path / "model.mm")
         assert opened_up(tmp_path / "model.mm")[0]["format_version"] == version
 
@@ -419,7 +419,7 @@ def test_the_file_says_what_it_is(tmp_path):
     save(fitted("SVC"), tmp_path / "model.mm")
     document, arrays = opened_up(tmp_path / "model.mm")
     assert document["format"] == models.FORMAT
-    assert document["format_version"] == 1
+    assert document["format_version"] == 2
     assert document["library_version"] == maxmargin.__version__
     assert document["class"] == "SVC"
     assert all(array.dtype != object for array in arrays.values())

@@ -18,7 +18,7 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.solvers.base import Solver
 
 CERTIFICATE_COLUMNS = [field.name for field in fields(Certificate) if field.name != "parts"]
-ADDED_COLUMNS = ("rounding", "mercer")  # which the first files do not hold
+ADDED_COLUMNS = ("rounding", "mercer")  # which files of format 1 do not hold
 SOLVERS = {solvers._CLASSES[name]: name for name in solvers.NAMES}
 LARGEST_WHOLE = 2**63
 STRINGS = {str: "texts", bytes: "bytes"}
@@ -110,7 +110,8 @@ class Encoder:
         rows = [[getattr(one, column) for column in CERTIFICATE_COLUMNS]
                 for one in (proof, *proof.parts)]  # fmt: skip
         numbers = [[np.nan if value is None else value for value in row] for row in rows]
-        return {"certificate": self._keep(name, np.array(numbers, dtype=np.float64))}
+        table = self._keep(name, np.array(numbers, dtype=np.float64))
+        return self._of_format_2({"certificate": table})
 
     def _iterates(self, name, iterates):
         """Where gradient descent stands: all problems side by side."""
