@@ -115,6 +115,7 @@ def test_parameters_without_a_keyword_are_scikit_learns(name):
 
 
 @every_namesake
+@pytest.mark.filterwarnings("ignore:GradientDescentRegressor stopped")
 def test_their_own_defaults_are_accepted_but_for_those_listed(name):
     """Who hands over every default of scikit-learn's explicitly is understood."""
     theirs = parameters(counterpart(name))

@@ -121,7 +121,7 @@ def test_two_features_are_expected(tmp_path):
 
 @pytest.mark.parametrize(
     "source",
-    [SVC(trace=True), GradientDescentClassifier(alpha=0.1)],
+    [SVC(trace=True), GradientDescentClassifier(alpha=0.1, tol=1e-2)],
     ids=["fast", "descent"],
 )
 def test_a_trace_without_steps(source, tmp_path):

@@ -116,7 +116,7 @@ def test_any_classifier_with_decision_values_has_a_boundary():
         (SVC(), True),
         (NuSVC(nu=0.3), True),
         (LinearSVC(), True),
-        (GradientDescentClassifier(loss="hinge", alpha=0.1), True),
+        (GradientDescentClassifier(loss="hinge", alpha=0.1, tol=1e-2), True),
         (make_pipeline(StandardScaler(), SVC()), True),
         (GradientDescentClassifier(loss="logistic", alpha=0.1), False),
         (LogisticRegression(), False),

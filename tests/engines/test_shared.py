@@ -81,7 +81,7 @@ def test_a_fit_does_not_change(model, monkeypatch):
 
 def test_parts_are_the_rows_of_their_class():
     labels = np.random.default_rng(0).integers(0, 3, 50)
-    targets = ClassTargets(np.arange(3), labels, np.ones(3), np.arange(50.0) % 5)
+    targets = ClassTargets(np.arange(3), labels, np.ones(3), np.ones(50), np.arange(50.0) % 5)
     how = OneVsOne(3)
     for task in how.tasks:
         rows, signs, parts = targets.of_task(how, task)

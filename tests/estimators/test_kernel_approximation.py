@@ -241,7 +241,7 @@ def pair_function(x, z, c=1.0):
         {"kernel": "cosine"},
         {"kernel": pair_function, "kernel_params": {"c": 3.0}, "n_jobs": 1},
     ],
-    ids=lambda options: str(options["kernel"]),
+    ids=lambda options: getattr(options["kernel"], "__name__", str(options["kernel"])),
 )
 def test_features_are_scikit_learns_for_the_same_landmarks(options, container):
     """The products of features, that is: the landmarks stand in another order there."""

@@ -80,7 +80,7 @@ def at_once(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:kernel not PSD")  # of the sigmoid
-@pytest.mark.parametrize("options", CONDITIONS, ids=str)
+@pytest.mark.parametrize("options", CONDITIONS, ids=lambda options: str(options).split(" at 0x")[0])
 def test_small_pairs_at_once_are_what_they_are_one_by_one(options):
     X, y, X_new = data([1, 2, 3, 7, 20, 1, 12])
     weight = np.random.default_rng(3).uniform(0.2, 3.0, len(y))

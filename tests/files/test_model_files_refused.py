@@ -192,7 +192,7 @@ SEALED = {
         attribute("dual_coef_", {"array": "intercept_"}),
         "missing or used twice",
     ),
-    "a proof of another width": ("binary", array("certificate_", np.zeros((1, 3))), "15 columns"),
+    "a proof of another width": ("binary", array("certificate_", np.zeros((1, 3))), "16 columns"),
     "a proof with half a point": (
         "binary",
         array("certificate_", lambda a: np.full_like(a, 0.5)),

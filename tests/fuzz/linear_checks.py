@@ -13,10 +13,12 @@ import sklearn.linear_model
 import sklearn.svm
 from disagreement import require, require_close
 from kernel_checks import is_semidefinite, row
+from linear_oracle import least_objective
 from oracle import joint_oracle
 from plain import LONG, ULP, gram
 
 from maxmargin.errors import ConvergenceWarning
+from maxmargin.losses import loss_named
 
 ENOUGH = 1000  # iterations for any data: the default limit
 REACHED = 1e-6  # the relative distance from the optimum at which such a fit ends at the latest,
@@ -458,7 +460,42 @@ def replayed(case, y):
     return w, b, mistakes
 
 
+# Gradient descent.
+
+
+def check_gradient_descent(case, model, again):
+    """Converged means within tol of the optimum, or of what is next to a perfect fit."""
+    chosen, X, y = case.parameters, case.plain, case.y.astype(np.float64)
+    value = _mean_loss(chosen, X.astype(LONG), y, model)
+    require(np.isfinite(value), "has an objective that is no number", value)
+    spread = float(np.ptp(y))
+    if not model.converged_ or spread < 1e-12 * np.max(np.abs(y), initial=1e-300):
+        return
+    try:
+        best = least_objective(
+            chosen["loss"], chosen["epsilon"], chosen["penalty"], chosen["alpha"], X, y
+        )
+    except (AssertionError, qpsolvers.exceptions.QPError, np.linalg.LinAlgError):
+        return
+    constant = loss_named(chosen["loss"], chosen["epsilon"]).value(y, y.mean()).mean()
+    tol = chosen["tol"]
+    allowed = max(best, 0.0) / (1 - tol) * (1 + 1e-4) + (tol + 1e-9) * constant
+    require(value <= allowed, "says converged far from the optimum", f"{value} > {best}")
+
+
+def _mean_loss(chosen, X, y, model):
+    residual = np.abs(
+        y - X @ model.coef_.astype(LONG).ravel() - LONG(np.ravel(model.intercept_)[0])
+    )
+    excess = np.maximum(residual - (chosen["epsilon"] if "epsilon" in chosen["loss"] else 0), 0)
+    loss = {"squared": excess**2 / 2, "epsilon_insensitive": excess}.get(chosen["loss"], excess**2)
+    w = model.coef_.ravel()
+    penalty = {None: 0.0, "l1": np.abs(w).sum(), "l2": w @ w / 2}[chosen["penalty"]]
+    return float(loss.mean() + chosen["alpha"] * penalty)
+
+
 CHECKS = {
+    "GradientDescentRegressor": check_gradient_descent,
     "LinearSVC": check_linear_machine,
     "LinearSVR": check_linear_machine,
     "Ridge": check_least_squares,

@@ -12,6 +12,7 @@ import numpy as np
 LONG = np.longdouble
 ULP = float(np.finfo(np.float64).eps)
 TINY = 1e-290  # what underflow may lose
+CANCELLED, FAR = 2e6, 4e4  # of distances: what may cancel, and below what it need not be looked at
 
 
 class Rounded(NamedTuple):
@@ -82,7 +83,13 @@ def _gaussian(kernel, X, Z):
     # |x|^2 + |z|^2 - 2 x.z of centred points cancels: its error has the size of its terms, which
     # are at most the largest distance, whichever of the points the centre lies amid.
     lengths = squares.max(axis=1)[:, None] + squares.max(axis=0)
-    return _decaying(rate * squares, rate * (4 * X.shape[1] + 16) * ULP * lengths)
+    # Where the terms are large and six digits cancel, differences take their place. The centre is
+    # subtracted from both, which rounds every coordinate once.
+    terms = np.minimum(lengths, np.maximum(CANCELLED * squares, FAR / max(rate, TINY)))
+    farthest = np.maximum(np.abs(X).max(), np.abs(Z).max())
+    moved = 4 * ULP * (np.sqrt(lengths) + ULP * farthest)
+    wrong = 2 * np.sqrt(squares * X.shape[1]) * moved + X.shape[1] * moved**2
+    return _decaying(rate * squares, rate * ((4 * X.shape[1] + 16) * ULP * terms + wrong))
 
 
 def _laplacian(kernel, X, Z):

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 from kernel_functions import Decay, Dots
+from lying_solvers import Liar
 from scipy import sparse
 
 import maxmargin
@@ -21,7 +22,7 @@ from maxmargin.kernels import Conformal, Kernel, Precomputed
 
 KERNEL_MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 LINEAR_MACHINES = ("LinearSVC", "LinearSVR")
-REGRESSIONS = ("Ridge", "LinearRegression", "Lasso", "KernelRidge")
+REGRESSIONS = ("Ridge", "LinearRegression", "Lasso", "KernelRidge", "GradientDescentRegressor")
 FAMILIES = (*KERNEL_MACHINES, *LINEAR_MACHINES, *REGRESSIONS, "Perceptron")
 CLASSIFIERS = ("SVC", "NuSVC", "LinearSVC", "Perceptron")
 
@@ -68,7 +69,7 @@ class Case:
             "import sys\n\nimport numpy as np\nfrom numpy import inf, nan\n\n"
             "sys.path[:0] = ['tests', 'tests/fuzz']\n"
             "from checks import check\nfrom maxmargin.kernels import *\n"
-            "from strategies import Case, Decay, Dots\n\n"
+            "from strategies import Case, Decay, Dots, Liar\n\n"
             f"X = {_source(self.X)}\ny = {_source(self.y)}\nweight = {_source(self.weight)}\n"
             f"check(Case({self.family!r}, {{{chosen}}}, X, y, weight, {self.container!r}))\n"
         )
@@ -151,7 +152,17 @@ TROUBLES = {
     "subnormal": lambda X, rng: X * 1e-310,
     "collinear": lambda X, rng: np.outer(X[:, 0], rng.standard_normal(X.shape[1])),
     "outlier": lambda X, rng: np.vstack([X[:-1], 1e4 * X[-1:]]),
+    "far groups": lambda X, rng: X + _beside(X, rng, 10.0 ** rng.integers(2, 9)),
+    "thin": lambda X, rng: np.hstack([X[:, :4], np.zeros((len(X), 40))]),
+    "thin and far": lambda X, rng: TROUBLES["thin"](TROUBLES["far groups"](X, rng), rng),
 }
+
+
+def _beside(X, rng, far):
+    """Where to move some of the rows: along the first axis."""
+    moved = np.zeros(X.shape)
+    moved[rng.random(len(X)) < 0.5, 0] = far
+    return moved
 
 
 @st.composite
@@ -168,7 +179,7 @@ def points(draw):
 
 @st.composite
 def labels(draw, X):
-    n, n_classes = len(X), draw(st.integers(2, 5))
+    n, n_classes = len(X), draw(st.one_of(st.integers(2, 5), st.integers(2, 12)))
     rng = np.random.default_rng(draw(seeds))
     kind = draw(st.sampled_from(["random", "by the first feature", "one sample", "unbalanced"]))
     if kind == "random":
@@ -182,12 +193,15 @@ def labels(draw, X):
         codes = np.minimum(rng.geometric(0.6, n) - 1, n_classes - 1)
     named = draw(st.sampled_from(["0 up", "signs", "words", "floats"]))
     names = {
-        "0 up": np.arange(5),
-        "signs": np.array([-1, 1, 5, 7, 9]),
-        "words": np.array(["no", "yes", "zebra", "zoo", "é"]),
-        "floats": np.array([-2.0, 0.0, 1.0, 3.0, 8.0]),
+        "0 up": np.arange(12),
+        "signs": np.array([-1, 1, *range(5, 15)]),
+        "words": np.array(["no", "yes", *(f"z{k:02d}" for k in range(9)), "é"]),
+        "floats": np.array([-2.0, 0.0, 1.0, 3.0, *np.arange(8.0, 16.0)]),
     }[named]
     return names[codes]
+
+
+SCALES = [1.0, 1.0, 1e-2, 1e-4, 1e-8, 1e-12, 1e4]
 
 
 @st.composite
@@ -207,7 +221,8 @@ def targets(draw, X):
         y = np.eye(n)[0]
     else:
         y = rng.standard_normal(n)
-    return y * draw(st.sampled_from([1.0, 1e-4, 1e4])) + draw(st.sampled_from([0.0, 100.0]))
+    scale, shift = draw(st.sampled_from(SCALES)), draw(st.sampled_from([0.0, 0.0, 100.0]))
+    return y * scale + shift
 
 
 @st.composite
@@ -322,8 +337,16 @@ OWN_PARAMETERS = {
               "positive": st.booleans()},
     "KernelRidge": {"alpha": powers_of_ten(-6, 3), "solver": st.sampled_from(["auto", "cg"])},
     "Perceptron": {"fit_intercept": st.booleans(), "max_updates": st.sampled_from([50, 10_000])},
+    "GradientDescentRegressor": {
+        "loss": st.sampled_from(["squared", "epsilon_insensitive", "squared_epsilon_insensitive"]),
+        "penalty": st.sampled_from([None, "l1", "l2"]),
+        "alpha": powers_of_ten(-4, 0),
+        "epsilon": epsilons,
+        "batch_size": st.sampled_from([None, None, 1, 7]),
+        "max_iter": st.sampled_from([20, 100]),
+    },
 }  # fmt: skip
-WITH_TOL = (*KERNEL_MACHINES, *LINEAR_MACHINES, "Lasso")
+WITH_TOL = (*KERNEL_MACHINES, *LINEAR_MACHINES, "Lasso", "GradientDescentRegressor")
 
 
 @st.composite
@@ -334,6 +357,9 @@ def parameters(draw, family):
     if family in KERNEL_MACHINES:
         # The default limit, ten million steps for each pair of classes, would take minutes.
         chosen["max_iter"] = draw(st.sampled_from([*[100_000] * 19, 0, 1, 10]))
+        chosen["solver"] = draw(rarely(Liar(), st.just("smo")))
+        chosen["trace"] = draw(rarely(True, st.just(False)))
+        chosen["cache_size"] = draw(st.sampled_from([*[200] * 9, 0.02]))  # in MB: many small blocks
     if family in LINEAR_MACHINES:
         chosen["max_iter"] = draw(st.sampled_from([*[50] * 9, 0, 1000]))
     if family in KERNEL_MACHINES or family == "KernelRidge":
@@ -353,6 +379,8 @@ def cases(draw, family):
     container = "C"
     if takes == "gram":
         X = _gram_of(X)
+        if draw(st.integers(0, 4)) == 0:
+            X = _spoiled(X, np.random.default_rng(draw(seeds)))
     if takes != "anything":  # a function of the user's gets X as it is
         fitting = DENSE_CONTAINERS if takes == "gram" else CONTAINERS
         container = draw(st.sampled_from(sorted(fitting)))
@@ -361,16 +389,28 @@ def cases(draw, family):
         y = draw(labels(X))
     elif family != "OneClassSVM":
         y = draw(targets(X))
-    weight = None if family == "Perceptron" else draw(weights(len(X)))
+    weight = None if family in WITHOUT_WEIGHT else draw(weights(len(X)))
     if family == "NuSVC" and draw(st.booleans()):
         chosen["nu"] *= smallest_share(y, weight)
     return Case(family, chosen, X, y, weight, container)
+
+
+WITHOUT_WEIGHT = ("Perceptron", "GradientDescentRegressor")
 
 
 def smallest_share(y, weight):
     """A factor that makes every nu feasible, unless a class has next to no weight."""
     counts = np.bincount(np.unique(y, return_inverse=True)[1], weights=weight)
     return max(0.9 * 2 * counts.min() / max(counts.min() + counts.max(), 1e-3), 1e-3)
+
+
+def _spoiled(K, rng):
+    """A matrix that a few of its rows make indefinite."""
+    bad = rng.integers(0, len(K), 2)
+    noise = rng.standard_normal((2, 2)) * np.max(np.abs(K))
+    K = K.copy()
+    K[np.ix_(bad, bad)] += noise + noise.T
+    return (K + K.T) / 2
 
 
 def _gram_of(X):

@@ -18,7 +18,7 @@ from maxmargin.problems.certificate import Certificate
 from maxmargin.solvers.base import Solver
 
 CERTIFICATE_COLUMNS = [field.name for field in fields(Certificate) if field.name != "parts"]
-ADDED_COLUMNS = ("rounding", "mercer")  # which files of format 1 do not hold
+ADDED_COLUMNS = ("rounding", "mercer", "largest_gap")  # which files of format 1 do not hold
 SOLVERS = {solvers._CLASSES[name]: name for name in solvers.NAMES}
 LARGEST_WHOLE = 2**63
 STRINGS = {str: "texts", bytes: "bytes"}

@@ -77,11 +77,12 @@ def mercer(kernel, X):
 def is_positive_semidefinite(K):
     """Whether no eigenvalue of K is negative, up to rounding: a factor of K that has been lifted by
     as much exists exactly then, and costs a tenth of the eigenvalues."""
-    size = float(np.linalg.norm(K)) / np.sqrt(len(K))  # no more than the largest eigenvalue
-    lifted = (K + K.T) / 2
-    lifted.flat[:: len(K) + 1] += ROUNDING * size
-    if not np.any(K):
+    largest = float(np.max(np.abs(K), initial=0.0))
+    if largest == 0.0:
         return True
+    lifted = (K + K.T) / (2 * largest)
+    size = np.linalg.norm(lifted) / np.sqrt(len(K))  # no more than the largest eigenvalue
+    lifted.flat[:: len(K) + 1] += ROUNDING * size
     try:
         linalg.cholesky(lifted, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:

@@ -28,8 +28,7 @@ from maxmargin.kernels.pairs import Pairs, Points
 
 EPSILON = float(np.finfo(np.float64).eps)
 
-# The largest relative gap of a solution that is called optimal, or tol if that is more. Solutions
-# within 0.001 of every condition mostly have one below 0.1 %.
+# Solutions within 0.001 of every condition mostly have a relative gap below 0.1 %.
 LARGEST_GAP = 0.01
 
 
@@ -70,13 +69,15 @@ class Certificate:
     mercer : bool or None
         Whether the kernel matrix is positive semidefinite: known (by construction, or because all
         of it was looked at), known not to be, or not known (None).
+    largest_gap : float
+        The largest relative gap of what is called optimal: 1 %, or tol if that is more. (Infinite
+        where the objective may be zero, and the conditions alone decide.)
     stationary : bool
         Every condition holds within tol, and rounding is no more than that. Of a linear machine
         (`by_gap`): the relative gap is at most tol.
     optimal : bool
         It is stationary, the kernel is known to be positive semidefinite, so that no solution is
-        better by more than the gap, and the gap is at most 1 % of the objective (or tol, if that
-        is more).
+        better by more than the gap, and the gap is no larger than `largest_gap`.
     recomputed : bool
         False only for a fit that was interrupted: then f is the solver's own, and proves nothing.
     parts : sequence of Certificate
@@ -98,6 +99,7 @@ class Certificate:
     by_gap: bool = False
     rounding: float = 0.0
     mercer: bool | None = True
+    largest_gap: float = LARGEST_GAP
     parts: Sequence["Certificate"] = field(default=(), repr=False)
 
     @property
@@ -148,7 +150,7 @@ class Certificate:
 
     @property
     def has_small_gap(self):
-        return bool(self.relative_gap <= max(LARGEST_GAP, self.tol))
+        return bool(self.relative_gap <= max(self.largest_gap, self.tol))
 
     @property
     def optimal(self):
@@ -239,7 +241,7 @@ def slack_unit(problem):
     scale of the weights and, where that is below one, of the kernel.
     """
     span = float(np.ptp(problem.linear))
-    if span == 0.0 and np.any(problem.totals):
+    if np.any(problem.totals) and not np.any(problem.linear):
         heaviest = float(np.max(problem.upper - problem.lower))
         return max(1e-280, heaviest * min(1.0, float(np.max(problem.kernel.diagonal(problem.X)))))
     return min(1.0, span) if span > 1e-280 else 1.0
@@ -261,6 +263,7 @@ def combine(parts):
         by_gap=first.by_gap,
         rounding=max(table.column("rounding")),
         mercer=_of_all(table.column("mercer")),
+        largest_gap=first.largest_gap,
         parts=parts if parts is table else tuple(parts),
     )
 

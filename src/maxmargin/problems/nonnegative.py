@@ -61,4 +61,5 @@ class NonNegativeProblem:
             n_free=int(np.sum(w > 0)),
             n_bound=0,
             tol=TOL,
+            largest_gap=np.inf,  # of a perfect fit both objectives are rounding
         )

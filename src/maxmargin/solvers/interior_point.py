@@ -107,12 +107,19 @@ class _Path:
         self.lengths = np.einsum("ij,ij->i", points, points)
         self.n_iter = self.last_progress = 0
         self.least = np.full(3, np.inf)
-        self.W = np.zeros((problem.n_classes, points.shape[1]))
-        self.ceiling = np.full(problem.n, 2.0)
-        self.room = self.ceiling[:, None] - ~problem.is_own
-        self.price = np.repeat(problem.C[:, None] / problem.n_classes, problem.n_classes, axis=1)
+        self.begin()
         self.best_W, self.best_price, self.best_room = self.W, self.price, self.room
         self.look()
+
+    def begin(self):
+        """At a point that meets every equation, with about the same room for all: where W lags
+        behind the prices, rooms would be used up before it has caught up."""
+        problem = self.problem
+        self.price = np.repeat(problem.C[:, None] / problem.n_classes, problem.n_classes, axis=1)
+        self.W = problem.feasible(self.price).T @ self.points
+        level = self.points @ self.W.T + ~problem.is_own
+        self.ceiling = level.max(axis=1) + max(1.0, float(np.max(np.ptp(level, axis=1))))
+        self.room = self.ceiling[:, None] - level
 
     def look(self):
         """The relative gap, and by how much W, the ceilings and the rooms are off."""
