@@ -26,6 +26,7 @@ from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Normalised, Polyno
 
 SECONDS = 30
 OVERFLOW = "overflow|infinity"
+MANY_CLASSES = "number of unique classes is greater than 50%"  # scikit-learn says so to everybody
 DOCUMENTED_WARNINGS = (ConvergenceWarning, MercerWarning, RankWarning)
 
 
@@ -187,6 +188,8 @@ def check_overflow(case, model):
 
 def check_warnings(case, attempt):
     for caught in attempt.warnings:
+        if MANY_CLASSES in str(caught.message):
+            continue
         require(
             issubclass(caught.category, DOCUMENTED_WARNINGS),
             "warns of something else",

@@ -58,7 +58,8 @@ class LowerBound:
         self._take(self._balanced(slopes))
         if objective.X.shape[1] <= MOST_COLUMNS and self.n_epochs >= self.next_look:
             self.next_look = LESS_OFTEN * self.n_epochs + 1.0
-            self._take(self._after_newton(w, decisions, slopes))
+            # Rounding, as of a constant feature, may have led away from slopes that sum to zero.
+            self._take(self._balanced(self._after_newton(w, decisions, slopes)))
 
     def proves(self, value, tol):
         """Whether F = value is within a share tol of its optimum, or a share tol of what the best
