@@ -171,7 +171,7 @@ def check_promise(case, model, machine, proof):
     violation = case.parameters["tol"] * unit
     if case.family == "NuSVC":  # as the C machine that it is once divided by its margin
         unit = nu_unit(machine)
-        if unit is None or not has_margin(machine):
+        if unit is None or not has_margin(machine) or not proof.optimal:
             return
         violation = proof.kkt_violation / unit
     allowed = 2 * violation * machine.box_size
