@@ -31,6 +31,7 @@ SMALL = 500_000  # entries that one thread computes sooner than it would wake an
 NARROW = 48  # bytes of a row up to which the compiled product is faster than that of BLAS
 PANEL_ROWS = 256
 TILE_COLUMNS = 1024
+MIRRORED_ROWS = 2048
 COSTLY = 64  # numbers in a point, from which on a kernel row is stored when it is first made
 
 # glibc gives memory back to the system as soon as it is freed, if it is as large as the largest
@@ -151,18 +152,16 @@ class CPUKernelMatrix:
 
         @OVERFLOW_IS_CHECKED_LATER
         def fill(panel):
+            """The panel, and below the diagonal its mirror image; in pieces, because the first
+            panel is the first to touch all memory of the matrix, and Ctrl-C may not wait for it."""
             first = panel.start if A is B else 0
             values[panel, first:] = self.kernel.formula(TilePairs(A[panel], B[first:]))
+            if A is B:
+                for piece in arrays.blocks(len(A) - panel.stop, MIRRORED_ROWS):
+                    rows = slice(panel.stop + piece.start, panel.stop + piece.stop)
+                    values[rows, panel] = values[panel, rows].T
 
-        def mirror(panel):
-            """What lies left of the diagonal. To write down the column of a panel as soon as its
-            row is known would touch all memory of the matrix at once, and Ctrl-C would wait."""
-            values[panel, : panel.start] = values[: panel.start, panel].T
-
-        panels = arrays.blocks(len(A), PANEL_ROWS)
-        self._engine.workers.map(fill, panels)
-        if A is B:
-            self._engine.workers.map(mirror, panels)
+        self._engine.workers.map(fill, arrays.blocks(len(A), PANEL_ROWS))
         return values
 
     @OVERFLOW_IS_CHECKED_LATER

@@ -19,7 +19,7 @@ objective: where a small slack is dear, as at a large C, it may be as large as t
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from math import isnan
+from math import isfinite, isnan
 
 import numpy as np
 
@@ -104,24 +104,22 @@ class Certificate:
 
     @property
     def duality_gap(self):
-        primal, dual = self._objectives()
-        return float(np.max(primal - dual))
+        if self.parts:
+            primal, dual = self._objectives_of_parts()
+            return float(np.max(primal - dual))
+        return self.primal_objective - self.dual_objective
 
     @property
     def relative_gap(self):
-        primal, dual = self._objectives()
-        size = np.maximum(np.abs(primal), np.abs(dual))
-        with np.errstate(invalid="ignore"):
-            relative = (primal - dual) / np.where(size > 0, size, 1.0)
-        return float(np.max(np.where(np.isfinite(relative), relative, np.inf)))
+        if self.parts:
+            return float(np.max(_relative(*self._objectives_of_parts())))
+        size = max(abs(self.primal_objective), abs(self.dual_objective))
+        relative = self.duality_gap / size if size > 0 else 0.0
+        return relative if isfinite(relative) else np.inf
 
-    def _objectives(self):
-        """The primal and the dual objective, of every part where there are any."""
-        names = ("primal_objective", "dual_objective")
-        if not self.parts:
-            return tuple(np.float64(getattr(self, name)) for name in names)
+    def _objectives_of_parts(self):
         table = table_of(self.parts)
-        return tuple(np.array(table.column(name)) for name in names)
+        return [np.array(table.column(name)) for name in ("primal_objective", "dual_objective")]
 
     @property
     def conditions(self):
@@ -311,6 +309,13 @@ class CertificateTable(Sequence):
 NAMES = tuple(one.name for one in fields(Certificate) if one.name != "parts")
 
 
+@np.errstate(invalid="ignore")
+def _relative(primal, dual):
+    size = np.maximum(np.abs(primal), np.abs(dual))
+    relative = (primal - dual) / np.where(size > 0, size, 1.0)
+    return np.where(np.isfinite(relative), relative, np.inf)
+
+
 def table_of(certificates):
     if isinstance(certificates, CertificateTable):
         return certificates
@@ -354,7 +359,8 @@ class _Measured:
 def _rounding(problem, coef, expansion, ulps):
     """How far f may be off: the errors of the entries of K add up like a random walk, and |K_ij| is
     at most size_i size_j; what they add up to is rounded again."""
-    sizes = np.sqrt(np.abs(problem.per_variable(problem.kernel.diagonal(problem.X))))
+    diagonal = problem.kernel.diagonal_formula(Points(problem.X))
+    sizes = np.sqrt(np.abs(problem.per_variable(np.asarray(diagonal, dtype=np.float64))))
     walk = float(np.max(sizes, initial=0.0) * np.linalg.norm(sizes * coef))
     return EPSILON * (ulps * walk + float(np.max(np.abs(expansion), initial=0.0)))
 
