@@ -177,6 +177,31 @@ def test_expansion_over_no_points_is_zero(name):
 
 
 @every_engine
+@pytest.mark.parametrize("order", ["whole", "permuted", "repeated", "none"])
+def test_f_at_the_training_points_is_the_product_whatever_block_was_asked_for(name, order):
+    """A block of as many variables as there are rows need not hold every row."""
+    rng = np.random.default_rng(0)
+    X, coef, rows = rng.standard_normal((60, 3)), rng.standard_normal(40), rng.permutation(60)[:40]
+    asked = {
+        "whole": np.arange(60),
+        "permuted": rng.permutation(60),
+        "repeated": np.tile(np.arange(30), 2),
+        "none": None,
+    }[order]
+    kernel = RBF(0.5)
+    with engines.engine_named(name) as engine:
+        matrix = engine.kernel_matrix(kernel, X, np.float64, 1 << 20)
+        if asked is not None:
+            assert not matrix.block(asked).flags.writeable
+        for _ in range(2):
+            found = engine.expansion(kernel, X, rows, coef)
+            np.testing.assert_allclose(found, kernel(X, X[rows]) @ coef, atol=1e-12)
+            found[:] = 0.0  # which is the caller's own
+        found = engine.expansion(kernel, X, rows, 2 * coef)
+    np.testing.assert_allclose(found, kernel(X, X[rows]) @ (2 * coef), atol=1e-12)
+
+
+@every_engine
 def test_strings_pass_through_an_engine_as_they_are(name):
     words = [str(k) * (1 + k % 7) for k in range(N)]
 

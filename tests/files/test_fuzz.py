@@ -122,7 +122,8 @@ def edited_arrays(arrays, rng):
     elif how == 4 and array.ndim:
         arrays[name] = np.concatenate([array, array[:1]])
     elif how == 5 and array.dtype.kind in "iuf":
-        arrays[name] = array.astype(rng.choice(["f4", "f8", "i4", "i8", "U8"]))
+        with np.errstate(invalid="ignore"):
+            arrays[name] = array.astype(rng.choice(["f4", "f8", "i4", "i8", "U8"]))
     else:
         arrays[name], arrays[other] = arrays[other], arrays[name]
 

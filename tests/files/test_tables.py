@@ -412,3 +412,10 @@ def test_missing_files_are_the_usual_error(tmp_path):
         read_data(tmp_path / "nowhere")
     with pytest.raises(FileError, match="not a regular file"):
         read_data(tmp_path)
+
+
+def test_a_separator_within_a_target_makes_it_text_and_no_second_row(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("1,2\x1f3\n4,5\n7,8\n")
+    X, y = read_data(path)[:2]
+    assert len(X) == len(y) == 3

@@ -1,6 +1,7 @@
 """A certificate claims nothing that is not so, on the data and by the solvers that make it hard."""
 
 import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from maxmargin import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
 from maxmargin.errors import ConvergenceWarning, KernelError, MercerWarning
 from maxmargin.kernels import RBF, Custom, Linear, Polynomial, Sigmoid
 from maxmargin.problems import certify
+from maxmargin.problems.certificate import combine
 from maxmargin.problems.reductions import c_svc
+from maxmargin.solvers import proved
 from maxmargin.solvers.base import Solution
+from maxmargin.solvers.smo import SMO
 
 STORED = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -302,3 +306,103 @@ def test_what_is_proved_has_converged_and_nothing_else_has(n, max_iter):
     model, seen = caught_by(lambda: SVC(max_iter=max_iter).fit(X, y))
     assert model.converged_ == model.certificate_.optimal
     assert model.converged_ == (ConvergenceWarning not in seen)
+
+
+# What else a proof must not be misled by.
+
+
+def test_rounding_that_is_no_number_proves_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2))
+    certificate = SVC().fit(X, np.sign(X[:, 0])).certificate_
+    assert certificate.optimal
+    assert not replace(certificate, rounding=np.nan).stationary
+    assert not combine([certificate, replace(certificate, rounding=np.nan)]).stationary
+    assert not combine([replace(certificate, rounding=np.nan), certificate]).stationary
+
+
+@dataclass
+class Vandal(SMO):
+    """Solves another problem than it was given, by changing the matrix of the one it was given."""
+
+    def solve(self, problem, engine, *rest, **more):
+        matrix = engine.kernel_matrix(problem.kernel, problem.X, np.float64, self.cache_bytes)
+        block = matrix.block(np.arange(matrix.n))
+        block *= 0.5
+        return super().solve(problem, engine, *rest, **more)
+
+
+def test_nobody_writes_to_the_matrix_that_proofs_are_made_from():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    with pytest.raises(ValueError, match="read-only"):
+        SVC(solver=Vandal()).fit(X, np.sign(X[:, 0]))
+
+
+def test_a_kernel_that_is_negative_on_its_diagonal_has_a_unit():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    with pytest.warns(MercerWarning):
+        model = OneClassSVM(kernel="sigmoid", coef0=-10.0, gamma=0.1).fit(X)
+    assert model.certificate_.kkt_violation <= 1e-3
+    assert model.converged_
+
+
+def test_rows_without_weight_say_nothing_of_the_kernel():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y, weight = np.sign(X[:, 0]), np.append(np.ones(39), 0.0)
+    K = np.exp(-cdist(X, X, "sqeuclidean"))
+    K[-1] = K[:, -1] = 5.0
+    model = SVC(kernel="precomputed").fit(K, y, weight)
+    assert model.certificate_.optimal
+    X[-1] = 1e120
+    assert SVC(kernel="poly", gamma=1.0).fit(X, y, weight).certificate_.optimal
+
+
+def test_ctrl_c_during_the_proof_keeps_the_model(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    model = SVC()
+
+    def pressed(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(proved, "expansion_of", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, np.sign(X[:, 0]))
+    assert len(model.support_) > 0
+    assert not model.converged_
+    assert not model.certificate_.optimal
+
+
+@dataclass
+class OutOfBox(SMO):
+    """Solves the problem of another, larger C."""
+
+    factor: float = 900.0
+
+    def solve(self, problem, *rest, **more):
+        wide = replace(
+            problem, lower=problem.lower * self.factor, upper=problem.upper * self.factor
+        )
+        return super().solve(wide, *rest, **more)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-4, 1.0])
+def test_coefficients_outside_a_small_box_are_never_called_optimal(C):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = np.sign(X[:, 0] + 0.3 * rng.standard_normal(60))
+    model, seen = caught_by(lambda: SVC(C=C, kernel="linear", solver=OutOfBox()).fit(X, y))
+    assert not model.certificate_.optimal
+    assert not model.converged_
+    assert ConvergenceWarning in seen
+
+
+def test_targets_that_drown_in_their_own_offset_prove_nothing():
+    rng = np.random.default_rng(27)
+    X, y = rng.standard_normal((3, 2)), rng.standard_normal(3) + 1e15
+    with pytest.warns(ConvergenceWarning):
+        model = SVR(C=1.0, gamma=0.5, epsilon=0.05, max_time=1).fit(X, y)
+    assert model.certificate_.rounding > 0.1
+    assert not model.certificate_.optimal

@@ -162,7 +162,7 @@ def solve_small(small, tol, limits, largest):
 
 
 @compiled
-def rounding_of_proof(small, ulps):
+def rounding_of_proof(small, bias, ulps):
     """How far f may be off, as the certificate has it (`problems/certificate.py`)."""
     largest, squares, expansion = 0.0, 0.0, 0.0
     for k in range(len(small.coef)):
@@ -170,7 +170,7 @@ def rounding_of_proof(small, ulps):
         largest = max(largest, size)
         squares += size * small.coef[k] * small.coef[k]
         expansion = max(expansion, abs(small.linear[k] - small.gradient[k]))
-    return EPSILON * (ulps * np.sqrt(largest * squares) + expansion)
+    return EPSILON * (ulps * np.sqrt(largest * squares) + expansion + 1.0 + abs(bias))
 
 
 @compiled
@@ -192,10 +192,10 @@ def write_proof(small, bias, ulps, proof):
         size += abs(small.coef[k])
         loss += losses[k]
     proof[0], proof[1] = 0.5 * square + loss, linear - 0.5 * square
-    proof[2], proof[3] = abs(total) / max(1.0, size), outside
+    proof[2], proof[3] = abs(total) / (size if size > 0.0 else 1.0), outside
     proof[4], proof[5] = shrinkage, growth
     proof[6], proof[7], proof[8] = n_zero, n - n_zero - n_bound, n_bound
-    proof[9] = rounding_of_proof(small, ulps)
+    proof[9] = rounding_of_proof(small, bias, ulps)
     objective = max(abs(proof[0]), abs(proof[1]), 1e-300)
     return square, max(proof[2], outside, shrinkage, growth), (proof[0] - proof[1]) / objective
 

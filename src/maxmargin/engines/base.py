@@ -14,7 +14,7 @@ class KernelMatrix(Protocol):
     dtype: object
 
     def block(self, rows):
-        """K[rows, rows], on the host."""
+        """K[rows, rows], on the host; it may be kept, and is not to be written to."""
 
     def subtract(self, gradient, rows, steps):
         """gradient - K[:, rows] @ steps, as a new float64 array."""

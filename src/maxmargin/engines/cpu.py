@@ -102,13 +102,21 @@ class CPUKernelMatrix:
         self._whole = None
 
     def block(self, rows):
-        """K[rows, rows]; one that holds all points is kept for who asks for the same again."""
+        """K[rows, rows]; one that holds every point once is kept for whoever asks for it again.
+
+        Proofs are made from it, too, so that nobody may write to it.
+        """
         if self._whole is not None and np.array_equal(rows, self._whole[0]):
             return self._whole[1]
         block = self._from_shared(rows) if self._is_shared(rows) else self._block(rows)
-        if len(rows) == self.n and 2 * block.nbytes <= self.cache_bytes:
+        block.flags.writeable = False
+        if self._holds_all(rows) and 2 * block.nbytes <= self.cache_bytes:
             self._whole = rows.copy(), block
         return block
+
+    def _holds_all(self, rows):
+        """Whether each point is there once; a problem with two variables to a row may repeat it."""
+        return len(rows) == self.n and np.array_equal(np.sort(rows), np.arange(self.n))
 
     def times(self, rows, coef):
         """K[:, rows] @ coef, if the whole matrix is at hand in float64."""

@@ -3,8 +3,9 @@
 A kernel value that is formed from numbers much larger than itself has lost digits: a distance from
 the norms of far points, a sigmoid or an exponential of a large argument. How many cannot be read
 off the value. So the engine's values on a few rows are compared with those of the same formula in
-extended precision, in which distances are sums of squared differences. Half of the rows are the
-farthest from the middle of the data, where most digits are lost.
+extended precision (where the machine has it; else in float64, which still sees what cancels), in
+which distances are sums of squared differences. Half of the rows are the farthest from the middle
+of the data, where most digits are lost.
 """
 
 import numpy as np
@@ -20,13 +21,14 @@ class CarefulPairs(Pairs):
     """Pairs in extended precision, whose distances never cancel."""
 
     def squared_distances(self):
-        return np.square(self._differences()).sum(axis=2)
+        return self._summed(np.square)
 
     def cityblock_distances(self):
-        return np.abs(self._differences()).sum(axis=2)
+        return self._summed(np.abs)
 
-    def _differences(self):
-        return self.A.X[:, None, :] - self.B.X[None, :, :]
+    def _summed(self, function):
+        """The sum of function(x_k - z_k) over the features; row by row, as there may be many."""
+        return np.array([function(x - self.B.X).sum(axis=1) for x in self.A.X])
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # the engine says what overflowed
@@ -54,10 +56,19 @@ def _some_rows(X):
     n = arrays.n_rows(X)
     if n <= N_ROWS:
         return X
-    lengths = arrays.squared_norms(X if arrays.is_sparse(X) else X - arrays.middle(X))
+    lengths = _squared_lengths(X)
     farthest = np.argpartition(lengths, n - N_ROWS // 2)[-(N_ROWS // 2) :]
     spread = (arrays.SPREAD[:: 2 * len(arrays.SPREAD) // N_ROWS] * n).astype(np.int64)
     return arrays.take(X, np.unique(np.concatenate([farthest, spread])))
+
+
+def _squared_lengths(X):
+    """From the middle or, of sparse rows, which a shift would fill, from the origin."""
+    if arrays.is_sparse(X):
+        return arrays.squared_norms(X)
+    middle, at_a_time = arrays.middle(X), max(1, 1_000_000 // X.shape[1])
+    parts = arrays.blocks(len(X), at_a_time)
+    return np.concatenate([arrays.squared_norms(X[part] - middle) for part in parts])
 
 
 def _dense_in_few_columns(X):

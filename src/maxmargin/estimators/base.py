@@ -27,6 +27,7 @@ from maxmargin.estimators.validation import (
     altered,
     check_gram,
     check_labels_finite,
+    check_symmetric,
     check_unaltered,
     checked_weight,
     look_at_mercer,
@@ -223,9 +224,12 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         X, y, weight = self._validate(X, y, sample_weight)
         targets = self._targets(y, weight)
         self._keep_function(X)
-        rows = self._matrix_of_function(X, X) if self._is_of_function() else X
+        rows = X
+        if self._is_of_function():
+            rows = self._matrix_of_function(X, X)
+            check_symmetric("the kernel matrix", rows, rows.T)
         kernel = resolved_kernel(kernel_of(self), rows, weight)
-        known = self._known_of(kernel, rows)
+        known = self._known_of(kernel, part_of(kernel, rows, np.flatnonzero(targets.is_used)))
         machines = self._machines(kernel, rows, targets)
         with ProgressLine(self.verbose) as line:
             budget = self._budget(line)
@@ -269,7 +273,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
     def _solve(self, machines, targets, budget, known, may_be_beside):
         """Solve one machine after the other or, where they are many and small, side by side.
 
-        (Where some are smaller still, and have been solved already, none is.)
+        Where small pairs have been solved at once, the others go one after the other.
         """
         n = len(machines)
         outcomes = [None] * n
@@ -505,6 +509,10 @@ class Targets:
 
     y: np.ndarray
     weight: np.ndarray
+
+    @property
+    def is_used(self):
+        return self.weight > 0
 
 
 def part_of(kernel, X, rows):

@@ -44,6 +44,10 @@ class ClassTargets:
     weight: np.ndarray
     cost: np.ndarray
 
+    @property
+    def is_used(self):
+        return self.cost > 0
+
     @cached_property
     def members(self):
         """The rows of each class that count."""
@@ -215,13 +219,13 @@ class ClassificationSVM(ClassifierMixin, BaseSVM):
         with self._new_engine() as engine:
             solve_small_pairs(
                 classes, how.pairs, self._new_solver(1), engine, replace(budget, max_iter=limit),
-                known["ulps"], self._folds() if self.probability else None, found,
+                known["ulps"], self._folds() if self.probability is True else None, found,
             )  # fmt: skip
         left = set() if found.done.all() else {how.tasks[k] for k in np.flatnonzero(~found.done)}
         return found, [machines[k] for k, task in enumerate(machines.tasks) if task in left]
 
     def _are_pairs_plain(self, machines, budget):
-        """Whether they are C-SVCs for the solver that small pairs can be solved at once without."""
+        """Whether they are C-SVCs that the pass over small pairs solves as the solver would."""
         return False
 
     def _folds(self):

@@ -15,7 +15,7 @@ LARGEST_C = 1e10
 def _prices(C, weight, kernel, X, y):
     """What slack costs in each row; a multiplier has the size of y over that of the kernel."""
     if C > LARGEST_C:
-        size = max(float(np.max(kernel.diagonal(X))), 1e-280)
+        size = max(float(np.max(np.abs(kernel.diagonal(X)))), 1e-280)
         C = min(C, LARGEST_C * max(1.0, float(np.ptp(y)) / size))
     return prices(C, weight)
 

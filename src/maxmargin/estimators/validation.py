@@ -239,10 +239,11 @@ def look_at_mercer(kernel, X):
     if kernel.positive_semidefinite is True:
         return True
     n, name = arrays.n_rows(X), "the kernel matrix" if kernel.takes == "gram" else kernel
-    whole = kernel(X) if n <= MERCER_WHOLE or kernel.takes == "gram" else None
-    _check_symmetric(name, *_mirrored(kernel, X, whole))
+    whole = kernel(X) if n <= MERCER_WHOLE else None
+    if kernel.takes != "gram":  # a matrix has been looked at
+        check_symmetric(name, *_mirrored(kernel, X, whole))
     sample = np.unique(np.linspace(0, n - 1, min(n, MERCER_SAMPLE)).astype(int))
-    K = kernel(arrays.take(X, sample)) if whole is None else whole[np.ix_(sample, sample)]
+    K = kernel(_part_of(kernel, X, sample)) if whole is None else whole[np.ix_(sample, sample)]
     if _fails_mercer(name, K):
         return False
     if n > MERCER_WHOLE:
@@ -261,7 +262,12 @@ def _mirrored(kernel, X, whole):
     return kernel(some, X), kernel(X, some).T
 
 
-def _check_symmetric(name, K, mirrored):
+def _part_of(kernel, X, rows):
+    part = arrays.take(X, rows)
+    return part[:, rows] if kernel.takes == "gram" else part
+
+
+def check_symmetric(name, K, mirrored):
     """Refuse a kernel of which k(x, z) is not k(z, x), and more than rounding apart."""
     asymmetry, largest = largest_difference(K, mirrored)
     if asymmetry > ASYMMETRY_OF_FUNCTION * largest:

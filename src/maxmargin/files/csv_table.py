@@ -199,7 +199,7 @@ def _as_target(blocks):
     parsed = []
     for block in blocks:
         parsed.append(_parsed([block]))
-        if parsed[-1] is None:
+        if parsed[-1] is None or len(parsed[-1]) != block.n_cells:
             return _as_text(blocks)
     values = np.concatenate(parsed)
     if not np.all(np.isfinite(values)):

@@ -31,6 +31,9 @@ EPSILON = float(np.finfo(np.float64).eps)
 # Solutions within 0.001 of every condition mostly have a relative gap below 0.1 %.
 LARGEST_GAP = 0.01
 
+FEASIBLE = 1e-9  # how far coefficients may leave their box or their sum by rounding, relative to it
+SMALLEST_UNIT = 1e-280  # of targets or kernel values: what is smaller is nothing
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -45,13 +48,13 @@ class Certificate:
     relative_gap : float
         The gap divided by the larger of the two objectives' sizes.
     stationarity : float
-        dL/db: the largest |sum of c over a group - its total|, relative to sum |c| where that is
-        above one. (dL/dw = 0 holds by construction, because w is defined by the coefficients.)
+        dL/db: the largest |sum of c over a group - its total|, relative to sum |c|. (dL/dw = 0
+        holds by construction, because w is defined by the coefficients.)
     primal_feasibility : float
         How far the slacks are from allowing the margins found (zero for finite C, where the slack
         is the loss itself; for a hard margin the largest shortfall of a margin).
     dual_feasibility : float
-        How far the coefficients leave their box.
+        How far the coefficients leave their box, relative to the largest box.
     complementary_slackness : float
         Over points with alpha > 0: how far beyond the margin (inside the tube) one lies.
     slack_complementarity : float
@@ -143,12 +146,15 @@ class Certificate:
     def stationary(self):
         if self.by_gap:
             return bool(self.relative_gap <= self.tol)
-        known = max(self.kkt_violation, self.rounding) <= self.tol
-        return bool(self.recomputed and known)
+        is_known = self.rounding <= self.tol  # which is not so if it is no number
+        return bool(self.recomputed and is_known and self.kkt_violation <= self.tol)
 
     @property
     def has_small_gap(self):
-        return bool(self.relative_gap <= max(self.largest_gap, self.tol))
+        """A gap below zero is as bad, unless the point is feasible, so that it must be rounding."""
+        gap, most = self.relative_gap, max(self.largest_gap, self.tol)
+        is_feasible = max(self.stationarity, self.dual_feasibility) <= FEASIBLE
+        return bool(gap <= most and (gap >= -most or is_feasible))
 
     @property
     def optimal(self):
@@ -218,7 +224,7 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True, ulps=1.0,
         dual_objective=problem.objective(coef, expansion),
         stationarity=_imbalance(problem, coef),
         primal_feasibility=found.growth if found.is_hard else 0.0,
-        dual_feasibility=found.outside,
+        dual_feasibility=found.outside / _size_of_box(problem),
         complementary_slackness=found.shrinkage / unit,
         slack_complementarity=0.0 if found.is_hard else found.growth / unit,
         n_zero=found.n_zero,
@@ -226,7 +232,7 @@ def certify(problem, coef, bias, tol, expansion=None, recomputed=True, ulps=1.0,
         n_bound=found.n_bound,
         tol=float(tol),
         recomputed=recomputed,
-        rounding=_rounding(problem, coef, expansion, ulps) / unit,
+        rounding=_rounding(problem, coef, bias, expansion, ulps) / unit,
         mercer=True if known else mercer,
     )
 
@@ -238,11 +244,12 @@ def slack_unit(problem):
     by no model at all. A nu classifier and a one-class problem have no targets: there f has the
     scale of the weights and, where that is below one, of the kernel.
     """
-    span = float(np.ptp(problem.linear))
-    if np.any(problem.totals) and not np.any(problem.linear):
-        heaviest = float(np.max(problem.upper - problem.lower))
-        return max(1e-280, heaviest * min(1.0, float(np.max(problem.kernel.diagonal(problem.X)))))
-    return min(1.0, span) if span > 1e-280 else 1.0
+    if problem.rows is None and np.any(problem.totals) and not np.any(problem.linear):
+        largest = float(np.max(np.abs(problem.kernel.diagonal(problem.X))))
+        unit = float(np.max(problem.upper - problem.lower)) * min(1.0, largest)
+    else:
+        unit = min(1.0, float(np.ptp(problem.linear)))
+    return unit if unit > SMALLEST_UNIT else 1.0
 
 
 def combine(parts):
@@ -259,7 +266,7 @@ def combine(parts):
         tol=first.tol,
         recomputed=all(table.column("recomputed")),
         by_gap=first.by_gap,
-        rounding=max(table.column("rounding")),
+        rounding=float(np.max(table.column("rounding"))),
         mercer=_of_all(table.column("mercer")),
         largest_gap=first.largest_gap,
         parts=parts if parts is table else tuple(parts),
@@ -356,18 +363,32 @@ class _Measured:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is infinite, or no number, is not below tol
-def _rounding(problem, coef, expansion, ulps):
+def _rounding(problem, coef, bias, expansion, ulps):
     """How far f may be off: the errors of the entries of K add up like a random walk, and |K_ij| is
-    at most size_i size_j; what they add up to is rounded again."""
+    at most size_i size_j, or, without Mercer's condition, taken to be at most the largest K_ii;
+    what they add up to is rounded again, and so is its difference from targets and bias."""
     diagonal = problem.kernel.diagonal_formula(Points(problem.X))
     sizes = np.sqrt(np.abs(problem.per_variable(np.asarray(diagonal, dtype=np.float64))))
+    if problem.kernel.positive_semidefinite is not True:
+        sizes = np.full(len(sizes), np.max(sizes, initial=0.0))
     walk = float(np.max(sizes, initial=0.0) * np.linalg.norm(sizes * coef))
-    return EPSILON * (ulps * walk + float(np.max(np.abs(expansion), initial=0.0)))
+    largest = sum(
+        float(np.max(np.abs(part), initial=0.0)) for part in (expansion, problem.linear, bias)
+    )
+    return EPSILON * (ulps * walk + largest)
 
 
 def _imbalance(problem, coef):
+    """How far the sums are off, relative to what is added up."""
     sums = np.bincount(problem.groups, weights=coef, minlength=problem.n_groups)
-    return float(np.max(np.abs(sums - problem.totals))) / max(1.0, float(np.abs(coef).sum()))
+    size = max(float(np.abs(coef).sum()), float(np.abs(problem.totals).sum()))
+    return float(np.max(np.abs(sums - problem.totals))) / (size if size > 0 else 1.0)
+
+
+def _size_of_box(problem):
+    """That of the largest, or of one where it has no end."""
+    size = float(np.max(problem.upper - problem.lower, initial=0.0))
+    return size if 0.0 < size < np.inf else 1.0
 
 
 def _expansion(problem, coef):

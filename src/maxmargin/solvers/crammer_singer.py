@@ -49,7 +49,16 @@ class CrammerSinger:
             if has_another_way and not is_done and n_iter < self.max_iter:
                 W, proof, steps = self.go_inside(problem, W, proof, self.max_iter - n_iter)
                 n_iter += steps
+                if not proof.optimal:  # rounding may have ended it early
+                    W, proof, n_iter = self.go_on(descent, W, proof, steps)
         return W, n_iter, proof, "converged" if proof.optimal else "max_iter"
+
+    def go_on(self, descent, W, proof, steps):
+        """What more passes of descent find, if it is better than W, and all iterations."""
+        descent.run(self.max_iter - steps)
+        n_iter = descent.passes.made + steps
+        is_better = descent.proof.relative_gap < proof.relative_gap
+        return (descent.W, descent.proof, n_iter) if is_better else (W, proof, n_iter)
 
     def go_inside(self, problem, W, proof, limit):
         """What the interior-point method finds, if it is better than W, and its steps."""

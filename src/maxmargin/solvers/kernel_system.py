@@ -32,6 +32,7 @@ class KernelSystem:
 
     def matrix(self):
         K = self.engine.kernel_matrix(self.kernel, self.X, np.float64, 0).block(np.arange(self.n))
+        K.flags.writeable = True  # without memory to keep it in, the engine has not
         for rows in arrays.blocks(self.n, cholesky.TILE):
             K[rows] *= self.root[rows, None]
             K[rows] *= self.root

@@ -50,7 +50,10 @@ def _of_problem(problem, hulls, solution, coef):
 
 
 def solve_hard_margin(solver, problem, engine, budget, start=None):
-    """Solve a C-SVC whose C is infinite; `problem.linear` holds the labels."""
+    """Solve a C-SVC whose C is infinite; `problem.linear` holds the labels.
+
+    It begins from nothing: coefficients of a separator are no weights of hulls.
+    """
     hulls = hard_margin(problem.kernel, problem.X, problem.linear)
     size = _size(problem)
     tol = solver.tol * size

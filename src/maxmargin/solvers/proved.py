@@ -2,8 +2,8 @@
 
 A solver stops by its own measure; the proof has the last word in both directions: what a solver
 calls converged is not before every condition holds, and what stopped for another reason is
-converged where they do. Where they hold but the gap is still large beside the objective, more steps
-are made to narrow it, though no more than it took to come this far.
+converged where they do and the gap is small. Where they hold but the gap is still large beside the
+objective, more steps are made to narrow it, though no more than it took to come this far.
 """
 
 from dataclasses import replace
@@ -40,18 +40,14 @@ def solve_and_prove(solve, solver, problem, engine, budget, start, **known):
     `solve` is called with the solver and all that follows; `known` is what the certificate is told
     of the kernel.
     """
-    n_iter, tol, best = 0, solver.tol, None
+    tol, n_iter, best, was_proved = solver.tol, 0, None, False
     for _ in range(ATTEMPTS):
-        found = solve(solver, problem, engine, budget.after(n_iter), start)
+        found, proof = _attempt(
+            solve, solver, problem, engine, budget.after(n_iter), start, tol, known
+        )
         n_iter += found.n_iter
-        with budget.clock("proof"):
-            expansion = _expansion_of(found, problem, engine)
-            recomputed = found.stopped != "interrupted"
-            proof = certify(problem, found.coef, found.bias, tol, expansion, recomputed, **known)
-        stopped = _stopped(found, proof)
-        if best is None or proof.stationary:
-            stopped = stopped if best is None else "converged"
-            best = replace(found, expansion=expansion, stopped=stopped), proof
+        best = _better(best, (found, proof))
+        was_proved = was_proved or (found.converged and proof.stationary)
         if found.stopped != "converged" or proof.rounding > tol:
             break
         if proof.stationary and proof.has_small_gap:
@@ -62,21 +58,38 @@ def solve_and_prove(solve, solver, problem, engine, budget, start, **known):
     solution, proof = best
     if budget.trace is not None and solution.coef is not found.coef:
         budget.trace.complete = False  # it goes on to where the model is not
-    stopped = found.stopped if found.stopped == "interrupted" else solution.stopped
+    stopped = _stopped(found, proof, was_proved)
     return replace(solution, n_iter=n_iter, stopped=stopped), proof
 
 
-def _expansion_of(solution, problem, engine):
-    """f from the data; the solver's own where Ctrl-C leaves no time for that."""
-    if solution.stopped == "interrupted":
-        return solution.expansion
-    return expansion_of(problem, solution.coef, engine)
+def _attempt(solve, solver, problem, engine, budget, start, tol, known):
+    """What the solver finds, with f from the data, and its proof. After Ctrl-C there is no time for
+    either: f is the solver's own, and proves nothing."""
+    found = solve(solver, problem, engine, budget, start)
+    with budget.clock("proof"):
+        if found.stopped != "interrupted":
+            try:
+                found = replace(found, expansion=expansion_of(problem, found.coef, engine))
+            except KeyboardInterrupt:
+                found = replace(found, stopped="interrupted")
+        recomputed = found.stopped != "interrupted"
+        proof = certify(problem, found.coef, found.bias, tol, found.expansion, recomputed, **known)
+    return found, proof
 
 
-def _stopped(solution, proof):
-    """Why the fit ended, as the proof sees it."""
-    if solution.converged:
-        return "converged" if proof.stationary else "stalled"
-    if solution.stopped in ("interrupted", "no_margin"):
-        return solution.stopped
-    return "converged" if proof.stationary and proof.has_small_gap else solution.stopped
+def _better(best, other):
+    """The later of two solutions if it is proved, or if neither is and it violates less."""
+    if best is None or other[1].stationary:
+        return other
+    is_nearer = other[1].recomputed and other[1].kkt_violation < best[1].kkt_violation
+    return other if is_nearer and not best[1].stationary else best
+
+
+def _stopped(last, proof, was_proved):
+    """Why the fit ended, as the proof sees it; `last` is the last attempt, and `was_proved` whether
+    a solver has come to its own goal and the proof has agreed."""
+    if last.stopped == "interrupted" or (last.stopped == "no_margin" and not was_proved):
+        return last.stopped
+    if proof.stationary and (was_proved or proof.has_small_gap):
+        return "converged"
+    return "stalled" if last.converged else last.stopped
