@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 from maxmargin import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
 from maxmargin.errors import ConvergenceWarning, KernelError, MercerWarning
-from maxmargin.kernels import RBF, Custom, Linear, Polynomial, Sigmoid
+from maxmargin.kernels import RBF, Custom, Kernel, Linear, Polynomial, Sigmoid
 from maxmargin.problems import certify
 from maxmargin.problems.certificate import combine
 from maxmargin.problems.reductions import c_svc
@@ -405,4 +405,31 @@ def test_targets_that_drown_in_their_own_offset_prove_nothing():
     with pytest.warns(ConvergenceWarning):
         model = SVR(C=1.0, gamma=0.5, epsilon=0.05, max_time=1).fit(X, y)
     assert model.certificate_.rounding > 0.1
+    assert not model.certificate_.optimal
+
+
+def test_one_large_entry_does_not_hide_that_the_rest_is_indefinite():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((60, 60))
+    K = (A + A.T) / 2 + np.diag([1e12, *np.zeros(59)])
+    model, _ = caught_by(lambda: SVC(kernel="precomputed", C=100).fit(K, np.tile([1, -1], 30)))
+    assert model.certificate_.mercer is not True
+    assert not model.certificate_.optimal
+
+
+class Negative(Kernel):
+    """A class of the user's that does not say what kind of kernel it is."""
+
+    def formula(self, pairs):
+        return -pairs.dots()
+
+    def diagonal_formula(self, points):
+        return -np.sum(points.X**2, axis=1)
+
+
+def test_a_kernel_class_that_says_nothing_is_looked_at():
+    X = np.random.default_rng(0).standard_normal((80, 3))
+    with pytest.warns(MercerWarning):
+        model = SVC(kernel=Negative()).fit(X, np.sign(X[:, 0]))
+    assert model.certificate_.mercer is False
     assert not model.certificate_.optimal

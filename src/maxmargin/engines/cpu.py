@@ -32,6 +32,7 @@ NARROW = 48  # bytes of a row up to which the compiled product is faster than th
 PANEL_ROWS = 256
 TILE_COLUMNS = 1024
 MIRRORED_ROWS = 2048
+MULTIPLE = 4 * float(np.finfo(np.float64).eps)  # two roundings: coefficients in other units
 COSTLY = 64  # numbers in a point, from which on a kernel row is stored when it is first made
 
 # glibc gives memory back to the system as soon as it is freed, if it is as large as the largest
@@ -235,9 +236,14 @@ class Expanded:
     coef: np.ndarray
     values: np.ndarray
 
-    def is_of(self, kernel, X, rows, coef):
-        same = self.kernel is kernel and self.X is X
-        return same and np.array_equal(self.rows, rows) and np.array_equal(self.coef, coef)
+    def times(self, kernel, X, rows, coef):
+        """The expansion of these coefficients if they are a multiple of its own; None if not."""
+        if self.kernel is not kernel or self.X is not X or not np.array_equal(self.rows, rows):
+            return None
+        largest = np.argmax(np.abs(self.coef))
+        factor = coef[largest] / self.coef[largest]
+        off = np.abs(coef - factor * self.coef)
+        return factor * self.values if np.all(off <= MULTIPLE * np.abs(coef)) else None
 
 
 class CPUEngine:
@@ -289,14 +295,18 @@ class CPUEngine:
         return last is not None and last.kernel is kernel and last.points.X is X
 
     def expansion(self, kernel, X, rows, coef):
-        """The last one is remembered, because the proof asks for what its solver has just seen."""
-        if self._expanded is None or not self._expanded.is_of(kernel, X, rows, coef):
-            values = self._matrix.times(rows, coef) if self._is_at_hand(kernel, X) else None
-            if values is None:
-                Z = arrays.take(X, rows)
-                values = self.expand(kernel, X, Z, coef[:, None], rows)[:, 0]
-            self._expanded = Expanded(kernel, X, rows.copy(), coef.copy(), values)
-        return self._expanded.values.copy()
+        """The last one is remembered, because the proof asks for what its solver has just seen, if
+        in other units."""
+        last, matrix = self._expanded, self._matrix
+        values = None if last is None else last.times(kernel, X, rows, coef)
+        if values is not None:
+            return values
+        if self._is_at_hand(kernel, X):
+            values = matrix.times(rows, coef)
+        if values is None:
+            values = self.expand(kernel, X, arrays.take(X, rows), coef[:, None], rows)[:, 0]
+        self._expanded = Expanded(kernel, X, rows.copy(), coef.copy(), values)
+        return values.copy()
 
     @OVERFLOW_IS_CHECKED_LATER
     def expand(self, kernel, X, Z, coef, index=None, parts=None):

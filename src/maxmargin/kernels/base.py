@@ -22,15 +22,15 @@ from maxmargin.memory import check_room
 
 
 class Kernel(BaseEstimator):
-    """A symmetric function k(x, z), positive semidefinite unless it says otherwise.
+    """A symmetric function k(x, z); a class says whether it is positive semidefinite.
 
     Call it on one set of points for the Gram matrix, on two for the matrix between them. Combine
     kernels with `+`, `*`, `**`, a positive number, `exp`, `conformal` and `normalised`. Parameters
     are read and set as in scikit-learn, so `kernel__gamma` is a grid key.
     """
 
-    #: True, False (declared indefinite) or None (not known).
-    positive_semidefinite: bool | None = True
+    #: True, False (declared indefinite) or None (not known: `fit` looks at its matrix).
+    positive_semidefinite: bool | None = None
     asks_rows = False  # more of a point than the values of its parts
 
     @property

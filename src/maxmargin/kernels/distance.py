@@ -25,6 +25,8 @@ class RBF(Kernel):
     array([[0.1353]])
     """
 
+    positive_semidefinite = True
+
     def __init__(self, gamma=1.0, sigma=None):
         self.gamma = gamma
         self.sigma = sigma
@@ -63,6 +65,8 @@ class Laplacian(Kernel):
     >>> Laplacian(gamma=0.5)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
     array([[0.3679]])
     """
+
+    positive_semidefinite = True
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma

@@ -29,6 +29,8 @@ class Linear(Kernel):
     array([[11.]])
     """
 
+    positive_semidefinite = True
+
     def formula(self, pairs):
         return pairs.dots()
 

@@ -76,13 +76,20 @@ def mercer(kernel, X):
 
 def is_positive_semidefinite(K):
     """Whether no eigenvalue of K is negative, up to rounding: a factor of K that has been lifted by
-    as much exists exactly then, and costs a tenth of the eigenvalues."""
-    largest = float(np.max(np.abs(K), initial=0.0))
-    if largest == 0.0:
-        return True
-    lifted = (K + K.T) / (2 * largest)
-    size = np.linalg.norm(lifted) / np.sqrt(len(K))  # no more than the largest eigenvalue
-    lifted.flat[:: len(K) + 1] += ROUNDING * size
+    as much exists exactly then, and costs a tenth of the eigenvalues.
+
+    Rows and columns are divided by sqrt(K_ii) first, which changes no sign of an eigenvalue, so
+    that one large entry does not hide what is negative among small ones.
+    """
+    diagonal = np.diagonal(K)
+    is_there = diagonal > 0
+    if np.any(diagonal < 0) or np.any(K[~is_there]):
+        return False
+    lengths = np.sqrt(diagonal[is_there])
+    cosines = K[np.ix_(is_there, is_there)] / lengths / lengths[:, None]
+    lifted = (cosines + cosines.T) / 2
+    size = np.linalg.norm(lifted) / np.sqrt(max(1, len(lifted)))  # at most the largest eigenvalue
+    lifted.flat[:: len(lifted) + 1] += ROUNDING * size
     try:
         linalg.cholesky(lifted, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
