@@ -14,6 +14,7 @@ from maxmargin import arrays
 from maxmargin.kernels.pairs import Pairs, Points
 
 N_ROWS = 16
+COLUMNS = 1024  # at a time
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -27,8 +28,11 @@ class CarefulPairs(Pairs):
         return self._summed(np.abs)
 
     def _summed(self, function):
-        """The sum of function(x_k - z_k) over the features; row by row, as there may be many."""
-        return np.array([function(x - self.B.X).sum(axis=1) for x in self.A.X])
+        """The sum of function(x_k - z_k) over the features, of which there may be very many."""
+        A, B, total = self.A.X, self.B.X, 0.0
+        for part in arrays.blocks(A.shape[1], COLUMNS):
+            total = total + function(A[:, None, part] - B[None, :, part]).sum(axis=2)
+        return total
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # the engine says what overflowed
