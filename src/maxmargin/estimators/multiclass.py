@@ -26,8 +26,12 @@ class OneVsOne:
     def __init__(self, n_classes):
         self.n_classes = n_classes
         self.tasks = pairs_of(n_classes)
-        self.pairs = np.column_stack(np.triu_indices(n_classes, 1))
         self.n_coef_rows = n_classes - 1
+
+    @property
+    def pairs(self):
+        """The tasks as an array of two columns."""
+        return np.array(self.tasks, dtype=np.int64).reshape(-1, 2)
 
     def signs(self, labels, task):
         """+1 and -1 for the rows of a machine, 0 for those it does not use."""
@@ -51,7 +55,8 @@ class OneVsOne:
     def intercepts_without_training(self, present):
         """A class without weight loses every vote."""
         is_present = np.isin(np.arange(self.n_classes), list(present)).astype(float)
-        return is_present[self.pairs[:, 0]] - is_present[self.pairs[:, 1]]
+        first, second = self.pairs.T
+        return is_present[first] - is_present[second]
 
     def decisions(self, expand, classes, intercept):
         """One column per machine; `expand(parts)` sums up over some of the support vectors.
@@ -64,7 +69,7 @@ class OneVsOne:
         from maxmargin.compiled.votes import pair_decisions
 
         sums = expand(classes)
-        decisions = np.empty((len(sums), len(self.pairs)))
+        decisions = np.empty((len(sums), len(self.tasks)))
         pair_decisions(sums, np.asarray(intercept, dtype=np.float64), decisions)
         return decisions
 
