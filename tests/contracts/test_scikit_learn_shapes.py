@@ -21,7 +21,12 @@ THEIRS = {
 }
 KEPT = ("coef_", "intercept_", "dual_coef_", "dual_gap_", "sparse_coef_")
 WITHOUT_INTERCEPT = ("LinearRegression", "Ridge", "Lasso", "LinearSVR", "GradientDescentRegressor")
-OPTIONS = {"SVR": {"kernel": "linear"}, "NuSVR": {"kernel": "linear"}, "Lasso": {"alpha": 0.01}}
+OPTIONS = {
+    "SVR": {"kernel": "linear"},
+    "NuSVR": {"kernel": "linear"},
+    "Lasso": {"alpha": 0.01},
+    "LinearSVR": {"random_state": 0, "max_iter": 100_000},
+}
 MANY_TARGETS = ("LinearRegression", "Ridge", "Lasso", "KernelRidge")
 
 

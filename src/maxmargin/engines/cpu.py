@@ -31,7 +31,7 @@ SMALL = 500_000  # entries that one thread computes sooner than it would wake an
 NARROW = 48  # bytes of a row up to which the compiled product is faster than that of BLAS
 PANEL_ROWS = 256
 TILE_COLUMNS = 1024
-MIRRORED_ROWS = 2048
+MIRRORED_AT_ONCE = 64 << 20  # bytes: that of the largest block, whose memory is soon touched
 MULTIPLE = 4 * float(np.finfo(np.float64).eps)  # two roundings: coefficients in other units
 COSTLY = 64  # numbers in a point, from which on a kernel row is stored when it is first made
 
@@ -161,16 +161,21 @@ class CPUKernelMatrix:
 
         @OVERFLOW_IS_CHECKED_LATER
         def fill(panel):
-            """The panel, and below the diagonal its mirror image; in pieces, because the first
-            panel is the first to touch all memory of the matrix, and Ctrl-C may not wait for it."""
             first = panel.start if A is B else 0
             values[panel, first:] = self.kernel.formula(TilePairs(A[panel], B[first:]))
-            if A is B:
-                for piece in arrays.blocks(len(A) - panel.stop, MIRRORED_ROWS):
-                    rows = slice(panel.stop + piece.start, panel.stop + piece.stop)
-                    values[rows, panel] = values[panel, rows].T
+            if A is B and is_small:
+                values[panel.stop :, panel] = values[panel, panel.stop :].T
 
-        self._engine.workers.map(fill, arrays.blocks(len(A), PANEL_ROWS))
+        def mirror(panel):
+            """What lies left of the diagonal. To write down the column of a panel as soon as its
+            row is known is faster, but touches all memory of the matrix at once, and Ctrl-C would
+            wait for that."""
+            values[panel, : panel.start] = values[: panel.start, panel].T
+
+        panels, is_small = arrays.blocks(len(A), PANEL_ROWS), values.nbytes <= MIRRORED_AT_ONCE
+        self._engine.workers.map(fill, panels)
+        if A is B and not is_small:
+            self._engine.workers.map(mirror, panels)
         return values
 
     @OVERFLOW_IS_CHECKED_LATER
@@ -241,6 +246,8 @@ class Expanded:
         if self.kernel is not kernel or self.X is not X or not np.array_equal(self.rows, rows):
             return None
         largest = np.argmax(np.abs(self.coef))
+        if self.coef[largest] == 0.0:
+            return None
         factor = coef[largest] / self.coef[largest]
         off = np.abs(coef - factor * self.coef)
         return factor * self.values if np.all(off <= MULTIPLE * np.abs(coef)) else None

@@ -117,7 +117,7 @@ class Certificate:
         if self.parts:
             return float(np.max(_relative(*self._objectives_of_parts())))
         size = max(abs(self.primal_objective), abs(self.dual_objective))
-        relative = self.duality_gap / size if size > 0 else 0.0
+        relative = 0.0 if size == 0.0 else self.duality_gap / size  # no number if size is none
         return relative if isfinite(relative) else np.inf
 
     def _objectives_of_parts(self):
