@@ -25,12 +25,14 @@ from maxmargin.estimators.parameters import SVM_CONSTRAINTS, check_parameters, k
 from maxmargin.estimators.progress import ProgressLine
 from maxmargin.estimators.validation import (
     altered,
+    check_dense_gram,
     check_gram,
     check_labels_finite,
     check_symmetric,
     check_unaltered,
     checked_weight,
     look_at_mercer,
+    part_of,
     resolved_kernel,
     seed_of,
     shape_of_rows,
@@ -138,7 +140,7 @@ class BaseSVM(CallbackSupport, BaseEstimator):
         """Check X, y and the weights before any work."""
         if arrays.is_sparse(X):
             if self._rows() == "gram":
-                raise TypeError("Sparse precomputed kernels are not supported.")
+                check_dense_gram(X)
             arrays.check_indices(X)
         if self._rows() == "anything":
             check_consistent_length(X, y)
@@ -513,13 +515,6 @@ class Targets:
     @property
     def is_used(self):
         return self.weight > 0
-
-
-def part_of(kernel, X, rows):
-    """The rows of X for one machine; of a Gram matrix, the columns too."""
-    if len(rows) == arrays.n_rows(X):
-        return X
-    return X[np.ix_(rows, rows)] if kernel.takes == "gram" else arrays.take(X, rows)
 
 
 STOPPED_WORDS = {

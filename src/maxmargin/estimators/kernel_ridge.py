@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin import arrays
 from maxmargin.engines import engine_named
 from maxmargin.errors import ConvergenceWarning, RankWarning, warn
-from maxmargin.estimators.base import part_of, restored_on_error
+from maxmargin.estimators.base import restored_on_error
 from maxmargin.estimators.linear import PENALTIES, one_per_target
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
@@ -26,6 +26,7 @@ from maxmargin.estimators.validation import (
     check_unaltered,
     checked_kernel,
     checked_weight,
+    part_of,
     shape_of_rows,
     validate_data,
 )

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from maxmargin.estimators.base import DEFAULT_MAX_ITER, BaseSVM, Machine, part_of
+from maxmargin.estimators.base import DEFAULT_MAX_ITER, BaseSVM, Machine
 from maxmargin.estimators.found import Found
 from maxmargin.estimators.margins import ROLES, Margins, role_codes
 from maxmargin.estimators.multiclass import OneVsOne, OneVsRest, pairs_of
@@ -28,7 +28,7 @@ from maxmargin.estimators.probability import (
     fold_of,
     positive_probability,
 )
-from maxmargin.estimators.validation import costs, prices, seed_of
+from maxmargin.estimators.validation import costs, part_of, prices, seed_of
 from maxmargin.problems.reductions import c_svc, model_of_hulls, nu_svc
 from maxmargin.solvers.leave_out import leave_out
 from maxmargin.solvers.margin import solve_hard_margin, solve_nu

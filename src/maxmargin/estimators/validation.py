@@ -243,7 +243,7 @@ def look_at_mercer(kernel, X):
     if kernel.takes != "gram":  # a matrix has been looked at
         check_symmetric(name, *_mirrored(kernel, X, whole))
     sample = np.unique(np.linspace(0, n - 1, min(n, MERCER_SAMPLE)).astype(int))
-    K = kernel(_part_of(kernel, X, sample)) if whole is None else whole[np.ix_(sample, sample)]
+    K = kernel(part_of(kernel, X, sample)) if whole is None else whole[np.ix_(sample, sample)]
     if _fails_mercer(name, K):
         return False
     if n > MERCER_WHOLE:
@@ -262,9 +262,11 @@ def _mirrored(kernel, X, whole):
     return kernel(some, X), kernel(X, some).T
 
 
-def _part_of(kernel, X, rows):
-    part = arrays.take(X, rows)
-    return part[:, rows] if kernel.takes == "gram" else part
+def part_of(kernel, X, rows):
+    """The rows of X for one machine; of a Gram matrix, the columns too."""
+    if len(rows) == arrays.n_rows(X):
+        return X
+    return X[np.ix_(rows, rows)] if kernel.takes == "gram" else arrays.take(X, rows)
 
 
 def check_symmetric(name, K, mirrored):
