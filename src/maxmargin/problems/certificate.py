@@ -58,8 +58,8 @@ class Certificate:
     complementary_slackness : float
         Over points with alpha > 0: how far beyond the margin (inside the tube) one lies.
     slack_complementarity : float
-        Over points with alpha < C: the largest slack, which ought to be zero. (Of a one-class SVM
-        these two are in units of the largest k(x, x), where that is below one.)
+        Over points with alpha < C: the largest slack, which ought to be zero. (These two, and
+        `rounding`, are in the unit of the problem, which `slack_unit` finds.)
     kkt_violation : float
         The largest of the five. (NaN stands for a condition that is not measured by itself, as in
         some linear machines: there the gap speaks for it.)
