@@ -53,6 +53,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/probability.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/cases.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python benchmarks/lasso.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python benchmarks/maps.py
 
 bench-quick: BENCH_ARGS += --quick
 bench-quick: bench

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 TRAIN_SHARE = 0.8
@@ -88,21 +89,21 @@ def _load_covtype(path):
     return X[train], y[train], X[test], y[test]
 
 
-def _read_idx(images_path, labels_path, rows=None):
+def read_idx(images_path, labels_path, rows=None):
     images = np.frombuffer(gzip.decompress(images_path.read_bytes()), np.uint8)[IDX_IMAGE_HEADER:]
     labels = np.frombuffer(gzip.decompress(labels_path.read_bytes()), np.uint8)[IDX_LABEL_HEADER:]
     return images.reshape(len(labels), -1)[:rows] / 255.0, labels[:rows].astype(np.int64)
 
 
 def _load_mnist(train_images, train_labels, test_images, test_labels):
-    train = _read_idx(train_images, train_labels, MNIST_TRAIN_ROWS)
-    return *train, *_read_idx(test_images, test_labels)
+    train = read_idx(train_images, train_labels, MNIST_TRAIN_ROWS)
+    return *train, *read_idx(test_images, test_labels)
 
 
 def load_whole_mnist(folder):
     """All 60000 training rows, and the 10000 to predict."""
     paths = [Path(folder) / name for name in MNIST_FILES]
-    return *_read_idx(*paths[:2]), *_read_idx(*paths[2:])
+    return *read_idx(*paths[:2]), *read_idx(*paths[2:])
 
 
 def _read_rows(path, convert):
@@ -240,14 +241,18 @@ PARTS = ("X_train", "y_train", "X_test", "y_test")
 
 def write_parts(arrays, folder):
     for name, array in zip(PARTS, arrays, strict=True):
-        np.save(Path(folder) / f"{name}.npy", array)
+        if sparse.issparse(array):
+            sparse.save_npz(Path(folder) / f"{name}.npz", array)
+        else:
+            np.save(Path(folder) / f"{name}.npy", array)
 
 
 def read_part(folder, name):
-    return np.load(Path(folder) / f"{name}.npy")
+    path = Path(folder) / f"{name}.npz"
+    return sparse.load_npz(path) if path.exists() else np.load(path.with_suffix(".npy"))
 
 
-def _describe(X_train, y_train, X_test, y_test):
+def describe(X_train, y_train, X_test, y_test):
     return {
         "train_rows": len(y_train),
         "test_rows": len(y_test),
@@ -270,7 +275,7 @@ def main():
     arrays = DATA_SETS[options.name].arrays(options.data, options.rows)
     write_parts(arrays, options.out)
     shape_file = Path(options.out) / "shape.json"
-    shape_file.write_text(json.dumps(_describe(*arrays)))
+    shape_file.write_text(json.dumps(describe(*arrays)))
 
 
 if __name__ == "__main__":

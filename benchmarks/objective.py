@@ -1,6 +1,7 @@
-"""The dual objective of a fitted machine, recomputed in float64 with plain NumPy.
+"""The dual objective of a fitted machine, recomputed in float64.
 
 Only the data and the coefficients go in, so no library's own account of its solution is trusted.
+The kernels are those of sklearn.metrics, which none of the solvers uses.
 Run by run.py in a process of its own; prints JSON.
 """
 
@@ -11,18 +12,20 @@ from pathlib import Path
 
 import numpy as np
 from datasets import read_part
+from sklearn.metrics.pairwise import pairwise_kernels
 
 BLOCK_ROWS = 512
 
 
-def rbf_quadratic_form(X, c, gamma):
+def quadratic_form(X, c, parameters):
     """c'Kc, a block of kernel rows at a time."""
-    squares = np.einsum("ij,ij->i", X, X)
+    kernel = {"gamma": parameters["gamma"], "degree": 3, "coef0": 0.0}  # as in every estimator
+    kernel |= {name: parameters[name] for name in kernel.keys() & parameters.keys()}
     total = 0.0
     for start in range(0, len(c), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        distances = squares[block, None] + squares - 2.0 * (X[block] @ X.T)
-        total += c[block] @ (np.exp(-gamma * np.maximum(distances, 0.0)) @ c)
+        K = pairwise_kernels(X[block], X, metric=parameters["kernel"], filter_params=True, **kernel)
+        total += c[block] @ (K @ c)
     return float(total)
 
 
@@ -40,31 +43,33 @@ def pair_problems(solution, y):
         yield rows[c != 0], c[c != 0]
 
 
-def evaluate(solution, X, y, C, gamma):
+def evaluate(solution, X, y, parameters):
     """The objective summed over the pairs, and how far the worst pair is from feasible."""
     objective, equality, box = 0.0, 0.0, 0.0
     for rows, c in pair_problems(solution, y):
-        objective += np.abs(c).sum() - 0.5 * rbf_quadratic_form(X[rows], c, gamma)
+        linear = np.abs(c).sum()
+        if "nu" in parameters:
+            # The solution was divided by its margin in every pair; its sum before that is known.
+            n_pair = np.isin(y, y[rows]).sum()
+            c, linear = c * (parameters["nu"] * n_pair / linear), 0.0
+        objective += linear - 0.5 * quadratic_form(X[rows], c, parameters)
         equality = max(equality, abs(float(c.sum())))
-        box = max(box, float(np.abs(c).max(initial=0.0)) - C)
+        box = max(box, float(np.abs(c).max(initial=0.0)) - parameters.get("C", 1.0))
     return {"objective": float(objective), "equality_error": equality, "box_error": max(box, 0.0)}
 
 
-def evaluate_single(solution, X, y, gamma, epsilon):
+def evaluate_single(solution, X, y, parameters, epsilon):
     """The objective of a machine with one problem: regression, or one class (no linear term)."""
     rows, c = solution["support"], solution["dual_coef"][0]
-    square = rbf_quadratic_form(X[rows], c, gamma)
+    square = quadratic_form(X[rows], c, parameters)
     linear = 0.0 if epsilon is None else float(c @ y[rows] - epsilon * np.abs(c).sum())
     return {"objective": linear - 0.5 * square, "equality_error": 0.0, "box_error": 0.0}
 
 
 def evaluate_as(estimator, solution, X, y, parameters):
-    gamma = parameters["gamma"]
-    if estimator == "SVC":
-        return evaluate(solution, X, y, parameters["C"], gamma)
-    if estimator == "NuSVC":  # its solution is divided by a margin of its own in every pair
-        return {"objective": None, "equality_error": 0.0, "box_error": 0.0}
-    return evaluate_single(solution, X, y, gamma, 0.1 if estimator == "SVR" else None)
+    if estimator in ("SVC", "NuSVC"):
+        return evaluate(solution, X, y, parameters)
+    return evaluate_single(solution, X, y, parameters, 0.1 if estimator == "SVR" else None)
 
 
 def _command_line():

@@ -67,28 +67,30 @@ def environment():
     }
 
 
-def print_environment(facts, tol):
+def print_environment(facts):
     versions = [f"{name} {version}" for name, version in facts["packages"].items() if version]
     print(f"date      {facts['date']}")
     print(f"machine   {facts['cpu']}, {facts['cores']} cores, {facts['system']}")
     print(f"versions  python {facts['python']}, {', '.join(versions)}")
     for name, value in facts["thread_settings"].items():
         print(f"setting   {name}={value}")
+
+
+def print_legend(tol):
     print(f"fits      tol={tol}, default cache_size, float64 dense, one process per library")
     print(LEGEND, flush=True)
 
 
 def ratio(results, key):
     """The faster peer's best seconds over ours; None where either is missing."""
-    peers = [min(result[key]) for library, result in results.items() if library != OURS]
-    if not peers or OURS not in results:
-        return None
-    return min(peers) / min(results[OURS][key])
+    best = {library: min(result[key]) for library, result in results.items() if result[key]}
+    ours = best.pop(OURS, None)
+    return min(best.values()) / ours if best and ours else None
 
 
 def objective_difference(results, library):
     """Relative to LIBSVM's, as scikit-learn runs it; None where it was not run."""
-    if REFERENCE not in results or results[REFERENCE]["objective"] is None:
+    if REFERENCE not in results:
         return None
     reference = results[REFERENCE]["objective"]
     return (results[library]["objective"] - reference) / abs(reference)

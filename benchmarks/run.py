@@ -36,7 +36,7 @@ def _names(known):
     return parse
 
 
-def _positive(text):
+def positive(text):
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
@@ -57,9 +57,9 @@ def _command_line():
         default=list(report.LIBRARY_NAMES),
         help="which, such as sklearn,maxmargin (default: all)",
     )
-    add("--repeat", type=_positive, metavar="N", help="best of N, sklearn excepted (default: 3)")
-    add("--repeat-sklearn", type=_positive, default=1, metavar="N", help="(default: 1, it is slow)")
-    add("--rows", type=_positive, metavar="N", help="only the first N training rows of each set")
+    add("--repeat", type=positive, metavar="N", help="best of N, sklearn excepted (default: 3)")
+    add("--repeat-sklearn", type=positive, default=1, metavar="N", help="(default: 1, it is slow)")
+    add("--rows", type=positive, metavar="N", help="only the first N training rows of each set")
     add("--json", metavar="FILE", help="also write everything measured to FILE")
     options = parser.parse_args()
     _fill_in(options, parser)
@@ -77,27 +77,27 @@ def _fill_in(options, parser):
     options.data = options.data or os.environ.get("MAXMARGIN_DATA")
 
 
-def _run_script(script, *arguments):
+def run_script(script, *arguments, **process):
     """The standard output of one of the scripts beside this one, run in a new process."""
     # A child starts with its parent's peak memory on its own account (Linux), so this process
     # never holds any data: whatever needs it runs in a child.
     command = [sys.executable, str(HERE / script), *map(str, arguments)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **process).stdout
 
 
 def _prepare(data_set, options, folder):
     rows = options.rows or (data_set.quick_rows if options.quick else None)
     limit = ["--rows", rows] if rows else []
-    _run_script("datasets.py", data_set.name, "--data", options.data, "--out", folder, *limit)
+    run_script("datasets.py", data_set.name, "--data", options.data, "--out", folder, *limit)
     return json.loads((folder / "shape.json").read_text())
 
 
-def _measure(library, data_set, folder, repeat):
-    parameters = json.dumps(data_set.parameters | {"tol": TOL})
-    problem = ["--estimator", data_set.estimator, "--parameters", parameters]
-    _run_script("worker.py", library, folder, *problem, "--repeat", repeat)
+def measure(library, folder, estimator, parameters, *limits, **process):
+    """What the worker measured within `limits`, its own options, and the objective it reached."""
+    problem = ["--estimator", estimator, "--parameters", json.dumps(parameters | {"tol": TOL})]
+    run_script("worker.py", library, folder, *problem, *limits, **process)
     measured = json.loads((folder / f"{library}.json").read_text())
-    return measured | json.loads(_run_script("objective.py", library, folder, *problem))
+    return measured | json.loads(run_script("objective.py", library, folder, *problem))
 
 
 def _run_set(data_set, libraries, options):
@@ -109,7 +109,8 @@ def _run_set(data_set, libraries, options):
         for library in libraries:
             repeat = options.repeat_sklearn if library == "sklearn" else options.repeat
             try:
-                results[library] = _measure(library, data_set, folder, repeat)
+                problem = data_set.estimator, data_set.parameters
+                results[library] = measure(library, folder, *problem, "--repeat", repeat)
             except subprocess.CalledProcessError as error:
                 if error.returncode == NOT_THERE:
                     print(f"\n{report.LIBRARY_NAMES[library]} has no {data_set.estimator}")
@@ -119,7 +120,7 @@ def _run_set(data_set, libraries, options):
     return shape, results, failed
 
 
-def _available(libraries):
+def available(libraries):
     """The libraries that can be imported here; says which cannot."""
     found = [library for library in libraries if importlib.util.find_spec(library)]
     for library in libraries:
@@ -130,7 +131,7 @@ def _available(libraries):
 
 def _benchmark(options):
     """One record per set that could be run; prints each table as soon as it is complete."""
-    libraries, records = _available(options.libraries), []
+    libraries, records = available(options.libraries), []
     for name in options.sets:
         data_set = DATA_SETS[name]
         missing = data_set.missing_files(options.data)
@@ -152,7 +153,8 @@ def main():
         print("skipped: no data folder (give --data DIR, or set MAXMARGIN_DATA)")
         return 0
     environment = report.environment()
-    report.print_environment(environment, TOL)
+    report.print_environment(environment)
+    report.print_legend(TOL)
     records = _benchmark(options)
     means = report.mean_ratios([record["results"] for record in records])
     print()

@@ -6,8 +6,7 @@ Every frame shows the pair of multipliers that was moved, the boundary that they
 dual objective rises towards the primal one.
 """
 
-import sys
-from pathlib import Path
+from pictures import folder_asked_for, say_written
 
 from maxmargin import SVC
 from maxmargin.datasets import make_moons
@@ -17,8 +16,8 @@ from maxmargin.displays import animate_trace
 def main(folder):
     X, y = make_moons(80)
     model = SVC(C=5.0, gamma=2.0, solver="smo_platt", trace=True).fit(X, y)
-    animate_trace(model, X, y, folder / "smo.gif", max_frames=45)
+    say_written(animate_trace(model, X, y, folder / "smo.gif", max_frames=45))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    main(folder_asked_for())

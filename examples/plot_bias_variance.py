@@ -6,10 +6,8 @@ A line is too stiff for a sine (bias), a polynomial of degree ten follows every 
 sample (variance); the noise is there for all of them.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
+from pictures import folder_asked_for, write
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
@@ -34,8 +32,8 @@ def main(folder):
         model, draw, truth, param_name="polynomialfeatures__degree", param_range=degrees
     )
     display = BiasVarianceDisplay.from_curve(curve, degrees, param_name="degree of the polynomial")
-    display.figure_.savefig(folder / "bias_variance.png", dpi=100)
+    write(display.figure_, folder / "bias_variance.png")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    main(folder_asked_for())

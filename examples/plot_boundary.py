@@ -5,10 +5,8 @@
 A small C buys a wide margin with much slack; a large one the other way round.
 """
 
-import sys
-from pathlib import Path
-
 from matplotlib import pyplot
+from pictures import folder_asked_for, write
 
 from maxmargin import SVC
 from maxmargin.datasets import make_moons
@@ -24,8 +22,8 @@ def main(folder):
         counted = int(display.support.sum())
         ax.set_title(f"C = {C:g}: {counted} support vectors, slack {display.slack.sum():.1f}")
     axes[1].get_legend().remove()  # the same as above
-    figure.savefig(folder / "boundary.png", dpi=100)
+    write(figure, folder / "boundary.png")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    main(folder_asked_for())

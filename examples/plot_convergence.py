@@ -6,9 +6,7 @@ The dual objective of SMO never falls, the duality gap closes (not steadily), an
 the violation is below tol. Random pairs learn in the first few rounds; the rest is polish.
 """
 
-import sys
-from pathlib import Path
-
+from pictures import folder_asked_for, write
 from sklearn.datasets import load_iris
 
 from maxmargin import SVC
@@ -20,15 +18,15 @@ def main(folder):
     X, y = load_iris(return_X_y=True)
     flowers = SVC(C=10.0, solver="smo_platt", trace=True).fit(X, y)
     display = ConvergenceDisplay.from_estimator(flowers)  # a line per pair of classes
-    display.figure_.savefig(folder / "convergence.png", dpi=100)
+    write(display.figure_, folder / "convergence.png")
 
     X, y = make_moons(120)
     moons = SVC(gamma=2.0, solver="smo_random_pair", trace=True).fit(X, y)
     display = ConvergenceDisplay.from_estimator(moons)  # accuracy, loss and movement
     for ax in display.axes_:
         ax.set_xscale("log")
-    display.figure_.savefig(folder / "random_pairs.png", dpi=100)
+    write(display.figure_, folder / "random_pairs.png")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    main(folder_asked_for())

@@ -6,10 +6,8 @@ Handwritten digits of a kind resemble each other, so the RBF kernel shows blocks
 diagonal, and all its eigenvalues are positive. The sigmoid kernel has negative ones.
 """
 
-import sys
-from pathlib import Path
-
 from matplotlib import pyplot
+from pictures import folder_asked_for, write
 from sklearn.datasets import load_digits
 
 from maxmargin.displays import GramDisplay
@@ -21,8 +19,8 @@ def main(folder):
     figure, axes = pyplot.subplots(2, 2, figsize=(9.6, 8.4), layout="constrained")
     GramDisplay.from_kernel(RBF(gamma="scale"), X, y, max_rows=200, ax=axes[0])
     GramDisplay.from_kernel(Sigmoid(gamma=1e-3, coef0=-2.5), X, y, max_rows=200, ax=axes[1])
-    figure.savefig(folder / "gram.png", dpi=100)
+    write(figure, folder / "gram.png")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    main(folder_asked_for())

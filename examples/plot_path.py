@@ -6,10 +6,8 @@ The more freedom, the smaller (by and large) the error on the data learned from;
 data is least somewhere in between.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
+from pictures import folder_asked_for, write
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
@@ -24,7 +22,7 @@ def main(folder):
     path = Lasso().path(X, y, n_alphas=60)
     errors_on = {"training": (X, y), "test": (X_test, y_test)}
     display = PathDisplay.from_path(path, errors_on=errors_on, feature_names=data.feature_names)
-    display.figure_.savefig(folder / "path.png", dpi=100)
+    write(display.figure_, folder / "path.png")
 
     X, y = make_moons(150)
     test = {"test": make_moons(1000, random_state=1)}
@@ -32,8 +30,8 @@ def main(folder):
     display = PathDisplay.from_estimator(
         SVC(gamma=2.0), X, y, param_name="C", param_range=values, errors_on=test
     )
-    display.figure_.savefig(folder / "path_of_c.png", dpi=100)
+    write(display.figure_, folder / "path_of_c.png")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    main(folder_asked_for())

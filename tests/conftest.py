@@ -12,7 +12,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 # A suite that was started in the background ignores Ctrl-C, and so would what it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-collect_ignore = ["conftest.py", "cli/conftest.py"]  # not as modules with doctests
+collect_ignore = [
+    "conftest.py",
+    "cli/conftest.py",
+    "play/conftest.py",
+]  # not as modules with doctests
 
 
 @pytest.fixture

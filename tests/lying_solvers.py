@@ -12,9 +12,9 @@ from maxmargin.solvers.smo import SMO
 class Liar(Solver):
     """Does nothing, and says that it has arrived, where f is just what was asked for."""
 
-    def solve(self, problem, engine, budget, start=None, expansion=None):
+    def solve(self, problem, budget, start=None):
         bias = np.zeros(problem.n_groups)
-        return Solution(problem.start, bias, problem.linear, 1, 0.0, "converged", recomputed=True)
+        return Solution(problem.start, bias, problem.linear, 1, 0.0, "converged")
 
 
 @dataclass
@@ -26,3 +26,12 @@ class Exaggerator(SMO):
     def solve(self, *rest, **more):
         found = super().solve(*rest, **more)
         return replace(found, coef=self.factor * found.coef, bias=self.factor * found.bias)
+
+
+@dataclass
+class Boaster(SMO):
+    """Solves the problem, and says more of it than is so."""
+
+    def solve(self, *rest, **more):
+        found = super().solve(*rest, **more)
+        return replace(found, bias=found.bias + 5.0, expansion=3.0 * found.expansion, violation=0.0)

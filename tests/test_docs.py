@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from theory_pages import reading_order
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 THEORY = sorted((ROOT / "docs" / "theory").glob("*.md"))
-GUIDES = [ROOT / "docs" / "coming_from.md", ROOT / "docs" / "faq.md"]
+GUIDES = [ROOT / "docs" / f"{name}.md" for name in ("coming_from", "faq", "play", "scale")]
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -39,6 +40,11 @@ def test_names_linked_to_a_source_file_are_defined_there(page):
             assert re.search(defined, source), f"{page.name}: {name} in {target}"
 
 
+def is_drawn(target):
+    """Whether a page's own code draws the picture; those of lessons are taken in a browser."""
+    return target.endswith(".png") and "images/lessons/" not in target
+
+
 @pytest.mark.parametrize("page", THEORY, ids=name_of)
 def test_code_runs_and_draws_the_page_s_picture(page, tmp_path, monkeypatch):
     import matplotlib
@@ -54,9 +60,21 @@ def test_code_runs_and_draws_the_page_s_picture(page, tmp_path, monkeypatch):
             exec(compile(block, page.name, "exec"), namespace)
     finally:
         pyplot.close("all")
-    shown = {Path(target).name for _, target in local_links(page) if target.endswith(".png")}
+    shown = {Path(target).name for _, target in local_links(page) if is_drawn(target)}
     drawn = {path.name for path in tmp_path.glob("*.png")}
     assert shown == drawn != set(), f"{page.name} shows {shown} and draws {drawn}"
+
+
+def test_f_has_its_bias_everywhere():
+    """The letter f means the decision value, bias included; without the bias it is Kc."""
+    notation = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
+    meaning = {line.split("|")[1].strip(): line for line in notation.splitlines() if "|" in line}
+    assert "f(x) = sum_i c_i k(x_i, x) + b" in meaning["f"]
+    assert "f without the bias" in meaning["Kc"]
+    assert "errors f(x_i) - y_i" in meaning["E"]
+    sources = sorted((ROOT / "src").rglob("*.py"))
+    for file in [*PAGES, *sources]:
+        assert not re.search(r"\bf(\(x\))? = Kc(?! \+)", file.read_text(encoding="utf-8")), file
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=name_of)
@@ -70,12 +88,7 @@ def test_code_of_the_guides_runs(page, tmp_path, monkeypatch):
 
 
 def test_the_pages_promised_are_there():
-    promised = {
-        "perceptron", "losses_and_descent", "margins", "duality_and_kkt", "soft_margin",
-        "kernels_and_mercer", "smo_step_by_step", "random_features",
-        "regression_and_regularisation", "bias_and_variance",
-    }  # fmt: skip
-    assert {page.stem for page in THEORY} >= promised
+    assert {page.stem for page in THEORY} == {"README", *reading_order()}
 
 
 def test_every_test_named_in_the_coverage_table_exists():

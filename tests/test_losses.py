@@ -178,5 +178,5 @@ def test_bends_are_finite_differences_of_the_slope(name):
     for y in targets(name):
         f = DECISIONS[[min(abs(f - k) for k in kinks(name, y)) > 1e-3 for f in DECISIONS]]
         expected = (loss.slope(y, f + step) - loss.slope(y, f - step)) / (2 * step)
-        np.testing.assert_allclose(loss.bend(y, f), expected, atol=1e-6)
-        assert np.max(loss.bend(y, f)) <= loss.curvature + 1e-12
+        np.testing.assert_allclose(loss.second_derivative(y, f), expected, atol=1e-6)
+        assert np.max(loss.second_derivative(y, f)) <= loss.curvature + 1e-12

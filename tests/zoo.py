@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from matrices import matrix_of
 
 from maxmargin.kernels import RBF, Linear, Polynomial
 from maxmargin.problems import c_svc
@@ -17,7 +18,7 @@ class Animal:
     C: np.ndarray
 
     def problem(self):
-        return c_svc(self.kernel, self.X, self.y, self.C)
+        return c_svc(matrix_of(self.kernel, self.X), self.y, self.C)
 
     def __str__(self):
         return self.name

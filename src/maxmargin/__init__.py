@@ -17,9 +17,11 @@ if TYPE_CHECKING:
         kernels,
         losses,
         penalties,
+        play,
         problems,
         solvers,
     )
+    from maxmargin.compiling import compile
     from maxmargin.estimators.exchange import from_sklearn, to_sklearn
     from maxmargin.estimators.feature_maps import CircleMap, KernelMap, PolynomialMap, XNORMap
     from maxmargin.estimators.gradient_descent import (
@@ -63,6 +65,7 @@ __all__ = [
     "Ridge",
     "XNORMap",
     "__version__",
+    "compile",
     "datasets",
     "displays",
     "errors",
@@ -77,6 +80,7 @@ __all__ = [
     "mercer",
     "patch_sklearn",
     "penalties",
+    "play",
     "problems",
     "save",
     "solvers",
@@ -85,6 +89,7 @@ __all__ = [
 ]
 
 _CONTENTS = {
+    "compiling": ("compile",),
     "estimators.exchange": ("from_sklearn", "to_sklearn"),
     "estimators.feature_maps": ("CircleMap", "KernelMap", "PolynomialMap", "XNORMap"),
     "estimators.gradient_descent": ("GradientDescentClassifier", "GradientDescentRegressor"),

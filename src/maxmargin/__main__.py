@@ -19,7 +19,7 @@ def main(arguments):
         return 2
     patch_with_children()
     sys.argv = arguments
-    sys.path[0] = str(script.resolve().parent)  # as python itself does
+    sys.path[0] = str(script.resolve().parent)  # Python itself does the same
     runpy.run_path(str(script), run_name="__main__")
     return 0
 

@@ -1,4 +1,4 @@
-"""Where dense and sparse are told apart for the formulas (later: arrays on a device).
+"""Operations on dense and sparse matrices, so that formulas need not tell them apart.
 
 Invariant: nothing here changes its input, and every function gives the same numbers for the same
 matrix however it is stored.
@@ -7,13 +7,18 @@ matrix however it is stored.
 import numpy as np
 from scipy import sparse
 
-# Above this many entries, a block of sparse rows is multiplied as sparse instead of as dense.
+EPSILON = float(np.finfo(np.float64).eps)
+
+# A block of sparse rows with more entries than these is multiplied as sparse instead of as dense.
 DENSE_BLOCK_ENTRIES = 4_000_000
 
-# The share of a dense matrix that is not zero, and the width, at which sparse products pay.
+# Sparse products pay if no more than this share of a dense matrix is not zero, from this width on.
 THIN, THIN_WIDTH = 0.3, 32
 
-# Where to look for a median: evenly spread, but in no step with any order of the rows.
+# A squared distance below this share of |x|^2 + |z|^2 has lost six digits to rounding, or more.
+CANCELLED = 1e-6
+
+# The rows for a median are spread evenly, but not periodically, in case the rows are.
 SPREAD = np.sort(np.arange(45) * (np.sqrt(5) - 1) / 2 % 1)
 
 
@@ -46,7 +51,7 @@ def storage(X):
 def flat(X):
     """The numbers of all rows in one array, their columns, and where each row begins and ends.
 
-    A dense matrix has no columns to tell: every row holds all of them in order.
+    A dense matrix has no such columns, because every row holds all of them in order.
     """
     if is_sparse(X):
         return X.data, X.indices, X.indptr
@@ -120,6 +125,18 @@ def canonical_csr(X):
     return X
 
 
+def canonical(X):
+    """A sparse matrix as canonical CSR, and anything else as it is."""
+    return canonical_csr(X) if is_sparse(X) else X
+
+
+def sound(X):
+    """The rows, which may be anything; a sparse matrix with indices out of range is refused."""
+    if is_sparse(X):
+        check_indices(X)
+    return X
+
+
 def sparse_rows(X, dtype):
     """The CSR form of a dense matrix, in a third of the time that SciPy takes."""
     stored = X != 0
@@ -163,7 +180,7 @@ def squared_norms(X):
     return np.einsum("ij,ij->i", X, X, dtype=np.result_type(X.dtype, np.float64))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # who asks sees inf or NaN and says what overflowed
+@np.errstate(over="ignore", invalid="ignore")  # the caller looks for overflow
 def _row_sums(X, function):
     """The sum of function(x_k) over every row, in float64; X is dense or canonical CSR."""
     if is_sparse(X):
@@ -183,14 +200,21 @@ def column_means(X):
     return np.mean(X, axis=0, dtype=np.float64)
 
 
+def largest_in_columns(X):
+    """The largest absolute value of every column of a matrix or a data frame of numbers."""
+    if is_sparse(X):
+        return abs(canonical_csr(X)).max(axis=0).toarray().ravel()
+    return np.max(np.abs(np.asarray(X, dtype=np.float64)), axis=0)
+
+
 def middle(X):
-    """A point amid the rows, which a few far ones do not draw away: the median of some of them."""
+    """The median of some of the rows, which a few far ones do not move."""
     n = n_rows(X)
     if n == 0:
         return np.zeros(X.shape[1])
     rows = np.arange(n) if n <= len(SPREAD) else (SPREAD * n).astype(np.int64)
     some = dense(take(X, rows)).astype(np.float64, copy=False)
-    some.partition(len(rows) // 2, axis=0)  # in place: these rows are a copy
+    some.partition(len(rows) // 2, axis=0)  # this is in place, as these rows are a copy
     return some[len(rows) // 2].copy()
 
 
@@ -206,15 +230,15 @@ def is_thin(X):
     """
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < THIN_WIDTH:
         return False
-    if np.count_nonzero(X) > THIN * X.size:
+    if len(X) == 0 or np.count_nonzero(X) > THIN * X.size:
         return False
     squares = float(np.mean(squared_norms(X)))
     return squares - float(np.sum(column_means(X) ** 2)) > 0.01 * squares
 
 
 def first_not_finite(X):
-    """Where the first NaN or infinity of an array, a sparse matrix or a list stands, in words; None
-    where all is well."""
+    """The place, in words, of the first NaN or infinity of an array, a sparse matrix, a data frame
+    or a list; None if there is none."""
     if is_sparse(X):
         X = canonical_csr(X)
         fine = np.isfinite(X.data)
@@ -225,17 +249,25 @@ def first_not_finite(X):
         return f"row {row}, column {X.indices[first]}"
     try:
         fine = np.isfinite(np.asarray(X, dtype=np.float64))
-    except (TypeError, ValueError):  # labels, or the missing values of pandas
+    except (TypeError, ValueError):  # they are labels, or missing values of pandas
         fine = np.asarray(np.frompyfunc(_is_there, 1, 1)(np.asarray(X, dtype=object)), dtype=bool)
     if np.all(fine):
         return None
     place = [int(k) for k in np.unravel_index(np.argmin(fine), fine.shape)]
-    return f"row {place[0]}, column {place[1]}" if len(place) == 2 else f"index {place[0]}"
+    if len(place) == 1:
+        return f"index {place[0]}"
+    return f"row {place[0]}, column {place[1]}" + _named(X, place[1])
+
+
+def _named(X, column):
+    """The name of a data frame's column, if it is a word; a number says nothing new."""
+    name = list(X.columns)[column] if hasattr(X, "columns") else None
+    return f", named {name!r}" if isinstance(name, str) else ""
 
 
 def _is_there(value):
-    """Whether a number is finite, and anything else is not missing: only NaN differs from itself,
-    and of pandas' NA nobody can tell."""
+    """Whether a number is finite, or anything else is not missing. NaN differs from itself, and
+    comparing pandas' NA with itself gives no truth value."""
     try:
         return bool(np.isfinite(value))
     except TypeError:
@@ -248,7 +280,7 @@ def is_finite(X):
     if values.dtype.kind not in "biuf":
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        # The sum takes no memory, and settles it unless it overflows.
+        # The sum takes no memory, and decides unless it overflows.
         return bool(np.isfinite(np.sum(values)) or np.all(np.isfinite(values)))
 
 
@@ -265,7 +297,7 @@ def blocks(n, size):
 def variance(X, sample_weight=None):
     """The variance of all entries of X, each row counted as often as its weight says.
 
-    Counted from an entry of X on, so that it is exactly zero where all entries are equal.
+    An entry of X is subtracted first, so that it is exactly zero if all entries are equal.
     """
     n, n_features = X.shape
     if n == 0 or n_features == 0:

@@ -1,11 +1,10 @@
 """The patch of `python -m maxmargin script.py` in the processes that the script starts.
 
-A forked child has it. Any other begins with an empty interpreter and hears from its parent how to
-prepare itself (its path, its name, the script to import) before it imports anything of the script.
-A line of ours is among that: to unpickle it is to patch.
+A forked child has it. Any other child begins with an empty interpreter, to which its parent sends
+instructions (its path, its name, the script to import) before it imports anything of the script. We
+add an object to these, whose unpickling patches.
 """
 
-import multiprocessing
 from contextlib import suppress
 from functools import cache, wraps
 from importlib import import_module
@@ -24,12 +23,19 @@ class Line:
 def patch_with_children():
     """Patch this process, its children and theirs."""
     patch_sklearn()
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        # The server hears no such lines, so that it must not be the one who imports the script.
-        multiprocessing.set_forkserver_preload([])
+    with suppress(ImportError):  # a system that cannot start processes lacks the module
+        _preload_nothing()
     for name in SPAWNERS:
         with suppress(ImportError):
             _add_line(import_module(name))
+
+
+def _preload_nothing():
+    """Keep the server that forks from importing the script, because it gets no such object."""
+    import multiprocessing
+
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_forkserver_preload([])
 
 
 def _add_line(spawner):

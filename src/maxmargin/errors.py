@@ -24,7 +24,7 @@ OVERFLOW = "kernel overflow: {} is not finite on this data. Scale the data."
 
 
 def warn(message, category=None):
-    """Warn about the line of the caller's that led here, however deep in this package we are."""
+    """Warn about the line of the caller that led here, however deep in this package it is."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_ours(frame):
         frame, level = frame.f_back, level + 1
@@ -36,7 +36,7 @@ def _is_ours(frame):
 
 
 def class_of(model):
-    """The name of its class for a message; scikit-learn's are called as ours are, so say whose."""
+    """The name of a model's class for a message, with its package unless that is ours."""
     name, package = type(model).__name__, type(model).__module__.partition(".")[0]
     return name if package == "maxmargin" else f"{name} of {package}"
 
@@ -54,11 +54,11 @@ class NoFeatureMapError(TypeError):
 
 
 class MercerWarning(UserWarning):
-    """The kernel is not positive semidefinite on the data: the dual problem is not concave."""
+    """The kernel is not positive semidefinite on the data, so the dual problem is not concave."""
 
 
 class RankWarning(UserWarning):
-    """Least squares without a unique answer: the one of smallest norm was taken."""
+    """Least squares has no unique answer, and the one of smallest norm was taken."""
 
 
 class FileError(ValueError):

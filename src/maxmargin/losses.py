@@ -1,13 +1,12 @@
 """Losses: what a decision f costs when the truth is y.
 
 For classification y is +1 or -1 and the loss is a function of the margin y f; for regression it is
-one of the residual y - f. Invariant: `slope` is d value / d f, and where the loss has a kink it is
-the subgradient of smallest size, which is zero at every kink here (0 lies between the two sides).
+a function of the residual y - f. Invariant: `slope` is the derivative by f, and where the loss has
+a kink it is the subgradient of smallest size, which is zero at every kink here.
 
-`squared` carries the factor 1/2 (its slope is the residual itself, and with the mean over the
-points it is the loss of the lasso); the squares of the hinge and of the tube do not, as in
-LIBLINEAR. All work on numbers or arrays, and for decisions of any size: only a square can
-overflow, to inf.
+`squared` carries the factor 1/2: its slope is the residual itself, and its mean over the points is
+the loss of the lasso. The squares of the hinge and of the tube do not, as in LIBLINEAR. All work on
+numbers or arrays, and for decisions of any size; only a square can overflow, to inf.
 """
 
 from dataclasses import dataclass
@@ -17,10 +16,11 @@ from scipy.special import expit, xlog1py, xlogy
 
 
 class Loss:
-    """value(y, f), its slope in f, and the largest second derivative: inf where there is a kink.
+    """A loss: value(y, f), its slope in f, and the bound `curvature` of its second derivative.
 
-    `bend` is the second derivative itself, where there is one, and `conjugate(y, u)` the largest
-    u f - value(y, f) of any f: inf for a slope that the loss does not have.
+    The curvature is inf where there is a kink; without one there is a `second_derivative`.
+    `conjugate(y, u)` is the largest u f - value(y, f) over f: inf for a slope that the loss does
+    not have.
     """
 
     name: str
@@ -32,8 +32,8 @@ class Loss:
     def slope(self, y, f):
         raise TypeError(f"{type(self).__name__} has no slope to follow.")
 
-    def bend(self, y, f):
-        raise TypeError(f"{type(self).__name__} has kinks, and no bend.")
+    def second_derivative(self, y, f):
+        raise TypeError(f"{type(self).__name__} has kinks, and no second derivative.")
 
     def conjugate(self, y, u):
         raise TypeError(f"{type(self).__name__} does not define its conjugate.")
@@ -43,7 +43,7 @@ class Loss:
 class ZeroOne(Loss):
     """1 for a mistake, y f <= 0, and 0 otherwise: what one would like to minimise.
 
-    It has no slope: it is flat wherever it does not jump, which is why the others exist.
+    It is flat wherever it does not jump, so it has no slope to follow, as the others have.
     """
 
     name = "zero_one"
@@ -82,7 +82,7 @@ class SquaredHinge(Loss):
     def slope(self, y, f):
         return -2.0 * np.asarray(y) * shortfall(y, f)
 
-    def bend(self, y, f):
+    def second_derivative(self, y, f):
         return np.where(shortfall(y, f) > 0, 2.0, 0.0)
 
     def conjugate(self, y, u):
@@ -103,7 +103,7 @@ class Logistic(Loss):
     def slope(self, y, f):
         return -np.asarray(y) * expit(-np.multiply(y, f))
 
-    def bend(self, y, f):
+    def second_derivative(self, y, f):
         return expit(f) * expit(np.negative(f))
 
     def conjugate(self, y, u):
@@ -125,7 +125,7 @@ class Squared(Loss):
     def slope(self, y, f):
         return np.subtract(f, y)
 
-    def bend(self, y, f):
+    def second_derivative(self, y, f):
         return np.ones_like(f, dtype=float)
 
     def conjugate(self, y, u):
@@ -164,7 +164,7 @@ class SquaredEpsilonInsensitive(Loss):
     def slope(self, y, f):
         return 2.0 * beyond_tube(y, f, self.epsilon)
 
-    def bend(self, y, f):
+    def second_derivative(self, y, f):
         return np.where(beyond_tube(y, f, self.epsilon) != 0, 2.0, 0.0)
 
     def conjugate(self, y, u):
@@ -172,7 +172,7 @@ class SquaredEpsilonInsensitive(Loss):
 
 
 def _is_share(steep):
-    """Whether y u is the slope of a margin that loses between nothing and one per unit."""
+    """Whether y u, the slope of a loss by the margin, is between -1 and 0."""
     return (steep >= -1) & (steep <= 0)
 
 

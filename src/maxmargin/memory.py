@@ -13,17 +13,17 @@ import numpy as np
 
 from maxmargin import arrays
 
-TILE_ROWS = 512  # rows that an engine answers at a time
-BLOCK_BYTES = 64 * 2**20  # for what an answer is made of
+TILE_ROWS = 256  # An engine answers this many rows at a time.
+BLOCK_BYTES = 64 * 2**20  # A block of an answer and its parts take this much memory at most.
 
-# Where the system does not tell what it has (Windows), which then refuses arrays by itself.
+# This stands for a memory that the system does not tell (Windows), which refuses arrays itself.
 UNKNOWN = 2**40
-# What a container may use, in either version of Linux's control groups.
+# These files hold the limit of a container, in either version of Linux's control groups.
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def rows_at_a_time(n_numbers):
-    """How many rows fit a block that holds so many numbers for each: whole tiles, or a half, a
+    """How many rows fit a block that holds `n_numbers` for each: whole tiles, or a half, a
     quarter ... of one."""
     rows = max(1, BLOCK_BYTES // (8 * n_numbers))
     unit = min(TILE_ROWS, 1 << (rows.bit_length() - 1))
@@ -31,7 +31,7 @@ def rows_at_a_time(n_numbers):
 
 
 def in_blocks(function, n, size):
-    """function(rows) for at most `size` of n rows at a time, put together."""
+    """The joined results of function(rows) for at most `size` of n rows at a time."""
     if n <= size:
         return function(slice(0, n))
     result = None
@@ -67,5 +67,5 @@ def machine_bytes():
 def _limit_in(file):
     try:
         return int(Path(file).read_text())
-    except (OSError, ValueError):  # no such file, or the word "max"
+    except (OSError, ValueError):  # there is no such file, or it has the word "max"
         return UNKNOWN

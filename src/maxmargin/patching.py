@@ -1,4 +1,4 @@
-"""Put our classes in the place of scikit-learn's: `from sklearn.svm import SVC` then means ours."""
+"""Our classes in place of scikit-learn's, so that `from sklearn.svm import SVC` means ours."""
 
 import logging
 from importlib import import_module
@@ -44,7 +44,7 @@ def is_patched():
 
 
 def unpatch_sklearn():
-    """Give `sklearn.svm` its own classes back."""
+    """Restore the classes of `sklearn.svm`."""
     svm = import_module("sklearn.svm")
     names = list(_originals)
     for name in names:

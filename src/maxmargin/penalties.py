@@ -1,4 +1,4 @@
-"""Penalties: what the size of w costs, to be multiplied by alpha. The intercept never pays.
+"""Penalties on the size of w, to be multiplied by alpha. The intercept is never penalised.
 
 Invariant: `gradient` is a subgradient of `value` everywhere.
 """
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class NoPenalty:
-    """0."""
+    """No penalty: 0."""
 
     name = "none"
 

@@ -31,6 +31,14 @@ def is_one_line(err):
         ["fit", "moons.csv", "--model", "m.mm", "--nu", "0.5"],
         ["fit", "moons.csv", "--model", "m.mm", "--estimator", "forest"],
         ["fit", "moons.csv", "--model", "m.mm", "--estimator", "linear-svc", "--kernel", "rbf"],
+        ["fit", "moons.csv", "--model", "m.txt"],
+        ["fit", "moons.csv", "--model", "model"],
+        ["fit", "moons.csv", "--model", "m.mm", "--scale", "--max-abs"],
+        ["fit", "moons.csv", "--model", "m.mm", "--cv", "1"],
+        ["fit", "moons.csv", "--model", "m.mm", "--cv", "3", "--estimator", "one-class"],
+        ["fit", "moons.csv", "--model", "m.mm", "--class-weight", "up"],
+        ["fit", "moons.csv", "--model", "m.mm", "--class-weight", "left=2"],
+        ["fit", "moons.csv", "--model", "m.mm", "--impute", "zero"],
         ["convert", "a.mm", "a.foo"],
         ["experiment", "unknown"],
         ["experiment", "simulation", "--data", "x"],
@@ -60,12 +68,35 @@ def test_usage_errors_exit_with_2(maxmargin, moons, arguments):
         (["fit", "moons.csv", "--model", "no/n.mm"], "no: no such folder"),
         (["fit", "moons.csv", "--model", "n.mm", "-C", "-1"], "SVC: C must be a positive number"),
         (["fit", "moons.csv", "--model", "n.mm", "--kernel", "cubic"], "SVC: kernel must be one"),
-        (["fit", "moons.csv", "--model", "n.mm", "--estimator", "svr"], "svr needs numbers"),
+        (["fit", "moons.csv", "--model", "n.mm", "--estimator", "svr"], "targets, got 'down'."),
+        (["fit", "price.csv", "--model", "n.mm"], "--estimator svr predicts numbers"),
+        (["fit", "moons.csv", "--model", "n.mm", "--drop", "id"], "it has left, right, kind."),
+        (["predict", "empty.mm", "moons.csv"], "empty.mm: is empty."),
+        (
+            ["fit", "moons.csv", "--model", "n.model"],
+            "LIBSVM's labels are whole numbers, not 'down'",
+        ),
+        (
+            ["fit", "moons.csv", "--model", "n.model", "--probability"],
+            "LIBSVM's format cannot hold these probabilities; write .mm or .onnx",
+        ),
+        (
+            ["predict", "m.mm", "moons.csv", "--output", "no/such/answers"],
+            "no/such/answers: No such file or directory.",
+        ),
+        (["fit", "moons.csv", "--model", "n.mm", "--categorical", "kind"], "is the target, and"),
+        (["fit", "moons.csv", "--model", "n.mm", "--target", "kind", "--drop", "kind"], "dropped"),
+        (["fit", "same.csv", "--model", "n.mm"], "the target 'kind' is '1' in every row"),
+        (["fit", "void.csv", "--impute", "mean", "--model", "n.mm"], "column 'b' has no values"),
+        (["fit", "tiny.svm", "--drop", "1", "--model", "n.mm"], "is svmlight, not CSV: it has no"),
+        (["fit", "moons.csv", "--categorical", "left", "--model", "n.model"], "encodes columns"),
+        (["fit", "m.mm", "--model", "n.mm"], "m.mm: is a model file or another zip, and no table"),
+        (["predict", "cut.mm", "moons.csv"], "cut.mm: the file was cut off or damaged"),
         (["fit", "moons.csv", "--model", "n.mm", "--target", "kinds"], "no column named 'kinds'"),
-        (["fit", "hole.csv", "--model", "n.mm"], "hole.csv:3:2: missing value in 'b'."),
+        (["fit", "hole.csv", "--model", "n.mm"], "hole.csv:3:2: missing value in 'b'; --impute"),
         (["predict", "gone.mm", "moons.csv"], "gone.mm: No such file or directory."),
         (["predict", ".", "moons.csv"], ".: Is a directory."),
-        (["predict", "moons.csv", "moons.csv"], "moons.csv: "),
+        (["predict", "moons.csv", "m.mm"], "moons.csv: not a model file, ours or LIBSVM's"),
         (["predict", "m.mm", "moons.csv", "--proba"], "fit it with --probability"),
         (["predict", "m.mm", "wide.csv"], "wide.csv: has 3 features, and the model 2."),
         (["svm-train", "gone.svm"], "gone.svm: No such file or directory."),
@@ -80,6 +111,11 @@ def test_failures_exit_with_1_and_name_the_file_or_the_parameter(
     maxmargin, model, tmp_path, arguments, words
 ):
     (tmp_path / "hole.csv").write_text("a,b,y\n1,2,0\n3,,1\n")
+    (tmp_path / "void.csv").write_text("a,b,y\n1,,0\n3,NA,1\n")
+    (tmp_path / "price.csv").write_text("a,price\n1,2.5\n2,3\n3,1\n")
+    (tmp_path / "same.csv").write_text("a,kind\n1,1\n2,1\n")
+    (tmp_path / "empty.mm").write_bytes(b"")
+    (tmp_path / "cut.mm").write_bytes((tmp_path / "m.mm").read_bytes()[:-50])
     (tmp_path / "wide.csv").write_text("1,2,3,up\n4,5,6,down\n")
     (tmp_path / "tiny.svm").write_text("1 1:2\n-1 1:3\n")
     (tmp_path / "zero.svm").write_text("1 0:2 1:1\n-1 1:3\n")

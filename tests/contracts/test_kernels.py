@@ -1,5 +1,7 @@
 """What every kernel that is exported keeps to, by itself and composed."""
 
+import re
+
 import numpy as np
 import pytest
 from kernel_functions import Decay, Dots
@@ -223,3 +225,10 @@ def test_resolving_a_kernel_of_numbers_changes_nothing(kernel):
     resolved = kernel.resolve(X)
     assert resolved is not kernel
     assert plain_params(resolved) == plain_params(kernel)
+
+
+@every_kernel
+def test_a_notebook_shows_a_formula_and_not_a_model_that_is_not_fitted(kernel):
+    for shown in (kernel._repr_html_(), kernel._repr_mimebundle_()["text/html"]):
+        assert type(kernel).__name__ in shown
+        assert "itted" not in re.sub(r"<(style|script)>.*?</\1>", "", shown, flags=re.DOTALL)

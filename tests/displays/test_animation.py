@@ -1,11 +1,16 @@
-"""animate_trace writes a small GIF whose frames replay the trace."""
+"""animate_trace writes a small file, or a player for a notebook, whose frames replay the trace."""
 
+import re
 import sys
+from base64 import b64decode
+from html.parser import HTMLParser
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from matplotlib.animation import FFMpegWriter
 from PIL import Image
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
@@ -13,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, GradientDescentClassifier
 from maxmargin.datasets import make_moons
-from maxmargin.displays import animate_trace, animation
+from maxmargin.displays import BoundaryDisplay, animate_trace, animation
+from maxmargin.displays.drawing import REST, colour_of
 from maxmargin.kernels import RBF
 
 X, y = make_moons(40)
@@ -97,8 +103,9 @@ def test_a_pipeline_and_a_data_frame_show_the_points_before_scaling():
 @pytest.mark.parametrize("problem", [0, 1, 2])
 def test_one_problem_of_several_classes(multi_class, problem):
     rows, labels = load_iris(return_X_y=True)
-    rows = rows[::3, 2:] + 0.01 * np.arange(50)[:, None] / 50
-    labels = labels[::3]
+    order = np.random.default_rng(0).permutation(50)  # of a pair, one class comes before the other
+    rows = (rows[::3, 2:] + 0.01 * np.arange(50)[:, None] / 50)[order]
+    labels = labels[::3][order]
     model = traced(multi_class=multi_class, decision_function_shape=multi_class).fit(rows, labels)
     film = film_of(model, rows, labels, problem=problem)
     grid = np.column_stack([film.xx0.ravel(), film.xx1.ravel()])
@@ -108,6 +115,87 @@ def test_one_problem_of_several_classes(multi_class, problem):
     at_points = film.trace.replay(problem)
     assert np.all(at_points[film.is_positive] >= 0)
     assert np.all(at_points[~film.is_positive] <= 0)
+
+
+def looks_in(ax):
+    """Colour and shape of the points of each class, by its name in the legend."""
+    groups = {group.get_label(): group for group in ax.collections}
+    classes = {name: group for name, group in groups.items() if name.startswith("class")}
+    return {
+        name: (group.get_facecolor()[0].tolist(), len(group.get_paths()[0].vertices))
+        for name, group in classes.items()
+    }
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_a_class_looks_as_it_does_in_a_boundary_display(multi_class):
+    rows, labels = load_iris(return_X_y=True)
+    rows, labels = rows[::3, 2:], labels[::3]
+    model = traced(multi_class=multi_class).fit(rows, labels)
+    known = looks_in(BoundaryDisplay.from_estimator(model, rows, labels).ax_)
+    pyplot.close()
+    assert len(known) == 3
+    seen = set()
+    for problem in range(3):
+        film = film_of(model, rows, labels, problem=problem)
+        shown = looks_in(animation._Scene(film, dpi=40).plane)
+        assert all(known[name] == look for name, look in shown.items())
+        seen |= set(shown)
+        assert {side.colour for side in film.sides} <= {REST, *map(colour_of, range(3))}
+    assert seen == set(known)
+
+
+# A notebook and a film.
+
+
+class Tags(HTMLParser):
+    """What a page is made of: its tags, and the attributes of each."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+
+def test_without_a_path_a_notebook_shows_a_player_of_all_frames(model):
+    before = pyplot.get_fignums()
+    animation = animate_trace(model, X, y, **FEW)
+    page = animation._repr_html_()
+    assert pyplot.get_fignums() == before
+    assert repr(animation) == f"<TraceAnimation of {len(animation.frames)} frames, 6 a second>"
+    pictures = re.findall(r'data:image/png;base64,([^"]+)"', page.split("<script>")[1])
+    assert len(animation.frames) == len(pictures)
+    sizes = {Image.open(BytesIO(b64decode(picture))).size for picture in pictures}
+    assert sizes == {(288, 160)}
+
+
+def test_the_player_needs_nothing_from_elsewhere_and_has_a_name_of_its_own(model):
+    animation = animate_trace(model, X, y, **FEW)
+    first, second = animation.to_html(), animation.to_html()
+    assert "://" not in first
+    tags = Tags(first).tags
+    names = [name for name, _ in tags]
+    assert names.count("button") == 3
+    assert names.count("img") == names.count("input") == 1
+    assert all("aria-label" in kept for name, kept in tags if name in ("button", "input"))
+    assert not {"link", "iframe"} & set(names)
+    assert all("src" not in kept for name, kept in tags if name == "script")
+    assert Tags(first).tags[0][1]["id"] != Tags(second).tags[0][1]["id"]
+
+
+def test_what_a_notebook_shows_can_be_saved(model, tmp_path):
+    path = animate_trace(model, X, y, **FEW).save(tmp_path / "smo.gif")
+    again = animate_trace(model, X, y, tmp_path / "again.gif", **FEW)
+    assert path.read_bytes() == again.read_bytes()
+
+
+@pytest.mark.skipif(not FFMpegWriter.isAvailable(), reason="ffmpeg is not installed")
+def test_an_mp4_is_a_film(model, tmp_path):
+    path = animate_trace(model, X, y, tmp_path / "smo.mp4", **FEW)
+    assert path.read_bytes()[4:8] == b"ftyp"
 
 
 # Refusals.
@@ -148,8 +236,17 @@ def test_a_trace_alone_is_of_two_classes(model, tmp_path):
 
 @pytest.mark.parametrize("name", ["smo.png", "smo"])
 def test_another_kind_of_file(model, tmp_path, name):
-    with pytest.raises(ValueError, match=r"^animate_trace: path must end in '\.gif', got"):
+    message = r"^animate_trace: path must end in '\.gif' or '\.mp4', got"
+    with pytest.raises(ValueError, match=message):
         animate_trace(model, X, y, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_mp4_without_ffmpeg(model, tmp_path, monkeypatch):
+    monkeypatch.setitem(pyplot.rcParams, "animation.ffmpeg_path", str(tmp_path / "nothing"))
+    message = r"^animate_trace: an mp4 is written by ffmpeg, which was not found\. Install it, "
+    with pytest.raises(ValueError, match=message):
+        animate_trace(model, X, y, tmp_path / "smo.mp4")
     assert not list(tmp_path.iterdir())
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from matplotlib.contour import ContourSet
 from scipy import sparse
 from sklearn.datasets import load_iris, make_moons
 from sklearn.ensemble import IsolationForest
@@ -305,6 +306,36 @@ def test_several_classes_are_regions():
     np.testing.assert_array_equal(display.classes[display.response.ravel()], model.predict(grid))
     np.testing.assert_array_equal(np.flatnonzero(display.support), np.sort(model.support_))
     assert legend_of(display)[:3] == ["class setosa", "class versicolor", "class virginica"]
+
+
+def test_lines_between_several_classes_are_smooth():
+    """They are where the two best classes tie, to a tenth of a pixel, and not on a staircase."""
+    rows, labels = iris()
+    model = LinearSVC().fit(rows, labels)
+    display = BoundaryDisplay.from_estimator(model, rows, labels)
+    display.figure_.draw_without_rendering()
+    lines = [line for line in display.ax_.collections if isinstance(line, ContourSet)]
+    drawn = np.concatenate([path.vertices for line in lines for path in line.get_paths()])
+    places = display.ax_.transData.transform(drawn)
+    values = np.sort(model.decision_function(drawn), axis=1)
+    order = np.argsort(model.decision_function(drawn), axis=1)
+    pixels = np.ptp(places, axis=0) / np.ptp(drawn, axis=0)
+    slopes = np.linalg.norm(np.diff(model.coef_[order[:, 1:]] / pixels, axis=1)[:, 0], axis=1)
+    off = (values[:, 2] - values[:, 1]) / slopes
+    assert np.sqrt(np.mean(off**2)) < 0.1
+    assert off.max() < 1.0
+
+
+def test_regions_are_finer_than_the_grid_and_agree_with_it():
+    rows, labels = iris()
+    model = SVC(gamma=2.0).fit(rows, labels)
+    display = BoundaryDisplay.from_estimator(model, rows, labels, grid_resolution=50, plot=False)
+    assert display.regions.shape == (197, 197)
+    np.testing.assert_array_equal(display.regions[::4, ::4], display.response)
+    finer = BoundaryDisplay.from_estimator(model, rows, labels, grid_resolution=197, plot=False)
+    np.testing.assert_array_equal(display.regions, finer.response)
+    display.regions = None
+    display.plot()  # as of data that were kept without
 
 
 def test_the_axes_carry_the_names_of_a_data_frame():

@@ -185,6 +185,7 @@ def test_what_is_not_positive_is_left_out_of_a_logarithmic_panel():
 @pytest.mark.parametrize("solver", ["smo", "smo_platt"])
 def test_a_problem_solved_exactly_has_its_line_too(solver):
     model = SVC(solver=solver, trace=True).fit(*load_iris(return_X_y=True))
+    model.trace_.finest["gap"][-1] = 0.0  # as rounding may leave it, or below zero
     display = ConvergenceDisplay.from_estimator(model)
     assert min(curve["gap"].min() for curve in display.curves.values()) <= 0
     for ax in display.axes_:

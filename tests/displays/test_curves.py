@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin import SVC, SVR, Lasso, LinearSVC, Ridge
 from maxmargin.datasets import make_moons
 from maxmargin.displays import BiasVarianceDisplay, PathDisplay
+from maxmargin.estimators import machines
 from maxmargin.inspection import bias_variance_curve
 
 matplotlib.use("Agg")
@@ -132,13 +133,16 @@ def test_the_estimator_is_left_as_it_was():
 
 def test_later_fits_of_a_kernel_machine_begin_at_the_one_before(monkeypatch):
     starts = []
-    original = SVC._start
-    monkeypatch.setattr(
-        SVC, "_start", lambda self, *rest: starts.append(original(self, *rest)) or starts[-1]
-    )
+    original = machines.solve_and_prove
+
+    def solve_and_prove(solve, solver, problem, budget, start, *rest, **known):
+        starts.append(start)
+        return original(solve, solver, problem, budget, start, *rest, **known)
+
+    monkeypatch.setattr(machines, "solve_and_prove", solve_and_prove)
     PathDisplay.from_estimator(SVC(gamma=2.0), *MOONS, param_range=PRICES[:3], plot=False)
     assert starts[0] is None
-    assert all(np.any(start != 0) for start in starts[1:])
+    assert all(np.any(start.coef) for start in starts[1:])
 
 
 def test_a_linear_machine_has_weights_too():

@@ -13,7 +13,15 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.text import Text
 
-from maxmargin import SVC, GradientDescentClassifier, OneClassSVM, Ridge, displays
+from maxmargin import (
+    SVC,
+    SVR,
+    GradientDescentClassifier,
+    NuSVR,
+    OneClassSVM,
+    Ridge,
+    displays,
+)
 from maxmargin.datasets import make_moons
 from maxmargin.inspection import bias_variance_curve
 
@@ -69,6 +77,21 @@ def bias_variance(**options):
     return displays.BiasVarianceDisplay.from_curve(curve, ALPHAS, param_name="alpha", **options)
 
 
+def step(**options):
+    model = SVC(solver="smo_platt", trace=True).fit(X, y)
+    return displays.StepDisplay.from_estimator(model, X, y, step=7, **options)
+
+
+def tube(**options):
+    model = SVR(epsilon=0.3).fit(X[:, :1], X[:, 1])
+    return displays.TubeDisplay.from_estimator(model, X[:, :1], X[:, 1], **options)
+
+
+def tube_of_given_share(**options):
+    model = NuSVR(nu=0.3).fit(X[:, :1], X[:, 1])
+    return displays.TubeDisplay.from_estimator(model, X[:, :1], X[:, 1], **options)
+
+
 MAKERS = [
     boundary,
     boundary_of_one_class,
@@ -78,6 +101,9 @@ MAKERS = [
     path,
     path_of_c,
     bias_variance,
+    step,
+    tube,
+    tube_of_given_share,
 ]
 every_display = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 

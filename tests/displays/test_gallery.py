@@ -15,19 +15,23 @@ GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
-def test_an_example_writes_the_pictures_of_its_section(example, tmp_path, monkeypatch):
+def test_an_example_writes_the_pictures_of_its_section(example, tmp_path, monkeypatch, capsys):
+    """Into a folder that is not there yet; and it says what it wrote."""
     matplotlib.use("Agg")
-    monkeypatch.setattr(sys, "argv", [example.name, str(tmp_path)])
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "not" / "there yet"
+    monkeypatch.setattr(sys, "argv", [example.name, str(folder)])
+    monkeypatch.syspath_prepend(example.parent)  # as Python does for a script
     try:
         runpy.run_path(str(example), run_name="__main__")
     finally:
         pyplot.close("all")
-    written = {file.name for file in tmp_path.iterdir()}
+    written = {file.name for file in folder.iterdir()}
+    said = {f"written: {folder / name}" for name in written}
+    assert set(capsys.readouterr().out.splitlines()) == said
     link = f"(../examples/{example.name})"
     section = next(part for part in GALLERY.split("\n## ") if link in part)
     assert written == set(re.findall(r"\]\(images/([\w.]+)\)", section)) != set()
-    assert all(file.stat().st_size < 3_000_000 for file in tmp_path.iterdir())
+    assert all(file.stat().st_size < 3_000_000 for file in folder.iterdir())
 
 
 def test_the_gallery_shows_files_that_exist():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn.svm
+from matrices import matrix_of
 from oracle import oracle_objective
 from scipy import sparse
 from sklearn.base import clone
@@ -41,16 +42,16 @@ def reduced(cls, kernel, seed, tol=1e-9):
     nu = float(rng.uniform(0.05, 0.9))
     if cls is SVR:
         model = SVR(C=C, epsilon=0.1, kernel=kernel, tol=tol).fit(X, target, weight)
-        return model, epsilon_svr(kernel, X, target, C * weight, 0.1)
+        return model, epsilon_svr(matrix_of(kernel, X), target, C * weight, 0.1)
     if cls is NuSVR:
         model = NuSVR(C=C, nu=nu, kernel=kernel, tol=tol).fit(X, target, weight)
-        return model, nu_svr(kernel, X, target, C * weight, nu)
+        return model, nu_svr(matrix_of(kernel, X), target, C * weight, nu)
     if cls is OneClassSVM:
         model = OneClassSVM(nu=nu, kernel=kernel, tol=tol).fit(X, sample_weight=weight)
-        return model, one_class(kernel, X, weight, nu)
+        return model, one_class(matrix_of(kernel, X), weight, nu)
     share = 2 * min(weight[labels > 0].sum(), weight[labels < 0].sum()) / weight.sum()
     model = NuSVC(nu=0.9 * share, kernel=kernel, tol=tol).fit(X, labels, weight)
-    return model, nu_svc(kernel, X, labels, weight, 0.9 * share)
+    return model, nu_svc(matrix_of(kernel, X), labels, weight, 0.9 * share)
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -159,6 +160,26 @@ def test_nu_svr_finds_the_width_that_svr_is_given():
     width = residual[nu.support_][free].mean()
     same = SVR(epsilon=width, C=5.0, tol=1e-9).fit(X, target)
     np.testing.assert_allclose(same.predict(X), nu.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("model", [SVR(C=2.0, epsilon=0.3, tol=1e-9), NuSVR(C=2.0, tol=1e-9)])
+def test_roles_of_a_regression_say_where_each_row_lies(model):
+    X, target, _, weight, *_ = random_data(4)
+    weight[[3, 7]] = 0.0
+    model = clone(model).fit(X, target, weight)
+    errors, coef = np.abs(target - model.predict(X)), np.zeros(len(X))
+    coef[model.support_] = np.abs(model.dual_coef_[0])
+    edge = errors[model.roles_ == "edge"]
+    width = edge.mean()
+    np.testing.assert_allclose(edge, width, rtol=1e-6)
+    assert isinstance(model, NuSVR) or width == pytest.approx(0.3, rel=1e-6)
+    assert np.all(errors[model.roles_ == "inside"] <= width * (1 + 1e-6))
+    assert np.all(errors[model.roles_ == "outside"] >= width * (1 - 1e-6))
+    assert np.all((coef == 0) == np.isin(model.roles_, ["inside", "unused"]))
+    at_bound = np.isclose(coef, 2.0 * weight, rtol=1e-9)
+    assert np.all(at_bound == np.isin(model.roles_, ["outside", "unused"]))
+    assert np.flatnonzero(model.roles_ == "unused").tolist() == [3, 7]
+    assert set(model.roles_) == {"inside", "edge", "outside", "unused"}
 
 
 def test_one_class_scores_and_offset():

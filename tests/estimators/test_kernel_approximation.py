@@ -9,8 +9,10 @@ from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 from maxmargin import SVC, LinearSVC, datasets
+from maxmargin.engines.cpu import CPUEngine
 from maxmargin.errors import KernelError, MercerWarning
 from maxmargin.estimators.kernel_approximation import Nystroem, RandomFourierFeatures
 from maxmargin.kernels import (
@@ -350,6 +352,39 @@ def test_sparse_is_dense(approximation, stored):
         clone(approximation).fit(X).transform(stored(Z)),
     ):
         np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("theirs", ["RBFSampler", "Nystroem"])
+def test_single_precision_stays_single_as_in_scikit_learn(theirs, stored):
+    X = stored(some_rows().astype(np.float32))
+    expected = getattr(sklearn.kernel_approximation, theirs)(n_components=10).fit_transform(X)
+    for approximation in APPROXIMATIONS:
+        fitted = clone(approximation).fit(X)
+        assert fitted.transform(X).dtype == expected.dtype == np.float32
+        assert fitted.transform(X.astype(np.float64)).dtype == np.float64
+    assert fitted.components_.dtype == fitted.normalization_.dtype == np.float64
+
+
+def test_features_that_single_precision_cannot_hold_are_refused():
+    fitted = Nystroem(Linear() ** 3, n_components=10).fit(some_rows())
+    large = np.full((2, 3), 1e20)
+    assert np.all(np.isfinite(fitted.transform(large)))
+    with pytest.raises(KernelError, match="kernel overflow"):
+        fitted.transform(large.astype(np.float32))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("approximation", APPROXIMATIONS, ids=str)
+def test_the_number_of_threads_changes_no_bit(approximation, storage):
+    X = storage(some_rows(n=3000))
+    many = clone(approximation).set_params(n_components=300)
+
+    def features(n_threads):
+        with threadpool_limits(n_threads):
+            return clone(many).set_params(engine=CPUEngine(0, n_threads)).fit_transform(X)
+
+    np.testing.assert_array_equal(features(2), features(1))
 
 
 @pytest.mark.parametrize("approximation", APPROXIMATIONS, ids=str)

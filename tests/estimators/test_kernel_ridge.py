@@ -152,7 +152,7 @@ def test_the_memory_limit_decides_between_the_two(monkeypatch):
     monkeypatch.setattr(
         kernel_system.KernelSystem,
         "matrix",
-        lambda system: calls.append(1) or kernels.RBF(0.25)(system.X),
+        lambda system: calls.append(1) or kernels.RBF(0.25)(system.points.X),
     )
     above = KernelRidge(kernel="rbf", memory_limit=1.3).fit(X, y)
     assert calls == [1]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sklearn.svm
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 
 from maxmargin import SVC, LinearSVC, LinearSVR, l1_min_c
@@ -369,3 +370,47 @@ def test_small_data_on_which_coordinates_creep_are_solved_all_the_same(scale):
     labels = np.where(y > np.median(y), 1, -1)
     model = LinearSVC(loss="hinge", C=10.0, tol=1e-6).fit(X, labels)
     assert model.converged_
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(),
+        LinearSVC(penalty="l1"),
+        LinearSVR(loss="squared_epsilon_insensitive"),
+        LinearSVR(C=10.0),
+    ],
+    ids=str,
+)
+def test_a_warm_start_begins_at_the_last_weights(model):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 5))
+    y = X @ np.arange(1.0, 6.0) + rng.standard_normal(3000)
+    y = y > 0 if isinstance(model, LinearSVC) else y
+    cold = clone(model).fit(X, y)
+    warm = clone(model).set_params(warm_start=True).fit(X, y).fit(X, y)
+    assert warm.n_iter_ < cold.n_iter_
+    assert warm.certificate_.optimal
+    np.testing.assert_allclose(warm.coef_, cold.coef_, rtol=1e-2, atol=1e-3)
+
+
+def test_a_warm_start_after_other_features_or_classes_begins_at_zero():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 5)), rng.integers(0, 3, 200)
+    model = LinearSVC(warm_start=True).fit(X, y)
+    for other, labels in ((X[:, :3], y), (X, y + 1), (X, y > 0)):
+        begun = clone(model).fit(other, labels)
+        np.testing.assert_array_equal(model.fit(other, labels).coef_, begun.coef_)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_warm_start_of_sparse_classes_goes_on(loss):
+    rng = np.random.default_rng(0)
+    X = sparse.random(150, 2500, 0.02, "csr", rng=rng)
+    y = rng.integers(0, 5, 150)
+    model = LinearSVC(loss=loss, warm_start=True, max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        first = model.fit(X, y).certificate_.primal_objective
+    model.set_params(max_iter=1000).fit(X, y)
+    assert model.certificate_.optimal
+    assert model.certificate_.primal_objective < first

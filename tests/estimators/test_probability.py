@@ -14,7 +14,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from maxmargin import SVC, NuSVC
 from maxmargin.compiled.sigmoid import slope_of_side
-from maxmargin.engines.cpu import CPUEngine
+from maxmargin.engines.cpu import CPUKernelMatrix
 from maxmargin.estimators import svc
 from maxmargin.estimators.probability import couple, fit_slopes, positive_probability
 from maxmargin.solvers import smo
@@ -102,15 +102,16 @@ def test_folds_of_a_small_fit_share_its_matrix(monkeypatch):
     """A block of float64 holds all points, and none in float32 is made beside it."""
     made = []
 
-    def kernel_matrix(engine, kernel, X, dtype, cache_bytes):
-        made.append(dtype)
-        return original(engine, kernel, X, dtype, cache_bytes)
+    def computed(matrix, rows, dtype):
+        made.append((len(rows), dtype))
+        return original(matrix, rows, dtype)
 
-    original = CPUEngine.kernel_matrix
-    monkeypatch.setattr(CPUEngine, "kernel_matrix", kernel_matrix)
+    original = CPUKernelMatrix._computed
+    monkeypatch.setattr(CPUKernelMatrix, "_computed", computed)
     X, y, _, _ = split(2)
     SVC(probability=True).fit(X, y)
-    assert set(made) == {np.float64}
+    assert {dtype for _, dtype in made} == {np.dtype(np.float64)}
+    assert [size for size, _ in made].count(len(y)) == 1
 
 
 @pytest.mark.parametrize("y", [[0, 1], [0, 1, 2], [0, 0, 0, 1, 2, 2]])

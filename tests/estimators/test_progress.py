@@ -1,7 +1,11 @@
 """What `verbose` shows, and where it shows nothing."""
 
 import io
+import json
+import subprocess
 import sys
+from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 from sklearn.datasets import make_blobs
@@ -62,7 +66,7 @@ def test_the_time_left_is_unknown_before_the_violation_falls():
     assert left(at(0.1, float("inf"))) is None
     assert left(at(0.2, 1.0)) is None
     assert left(at(0.3, 2.0)) is None
-    assert left(at(0.4, 0.5)) is not None
+    assert left(at(0.4, 1.5)) is not None, "it falls from the top, though not below the beginning"
     assert left(at(0.5, 5e-4)) == 0.0
 
 
@@ -82,11 +86,12 @@ def test_one_line_is_overwritten_and_ended(without_rich, always, monkeypatch):
         line(at(1.0, 0.5, 0, 9))
         line(at(2.0, 0.1, 0, 1))
     written = terminal.getvalue()
-    assert written.count("\r") == 2
+    assert written.count("\r") == 3
     assert written.count("\n") == 1
     assert written.endswith("\n")
-    first, second = written.strip("\r\n").split("\r")
-    assert len(second) >= len(first), "the rest of the longer line is wiped"
+    first, second, end = written.strip("\r\n").split("\r")
+    for longer, shorter in ((first, second), (second, end)):
+        assert len(shorter) >= len(longer.rstrip()), "the rest of the longer line is wiped"
 
 
 def test_a_line_is_never_wider_than_the_terminal(without_rich, always, monkeypatch):
@@ -94,7 +99,7 @@ def test_a_line_is_never_wider_than_the_terminal(without_rich, always, monkeypat
     terminal = Terminal()
     with ProgressLine(1, terminal) as line:
         line(at(1.0, 0.5))
-    assert len(terminal.getvalue().strip("\r\n")) == 39
+    assert [len(one) for one in terminal.getvalue().strip("\r\n").split("\r")] == [39, 39]
 
 
 def test_a_line_that_nobody_closed_ends_when_it_is_forgotten(without_rich, always):
@@ -120,6 +125,19 @@ def test_the_last_state_is_shown_at_the_end(without_rich, monkeypatch):
         line(at(1.0, 0.5))
         line(at(2.0, 9e-4))
     assert "9.0e-04" in terminal.getvalue()
+
+
+def test_a_line_that_has_ended_speaks_of_no_time_left(without_rich, always, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    terminal = Terminal()
+    with ProgressLine(1, terminal) as line:
+        line(at(1.0, 0.5))
+        line(replace(at(2.0, 9e-4), proof=0.9))
+    *during, end = terminal.getvalue().strip("\r\n").split("\r")
+    assert all(" left, " in one for one in during)
+    assert end.rstrip() == (
+        "maxmargin: 2.0 s, violation 9.0e-04 <= tol 1e-03, 56 support vectors, 1,234 steps"
+    )
 
 
 def test_rich_draws_the_same_words_and_restores_the_cursor(always, monkeypatch):
@@ -165,6 +183,52 @@ def test_verbose_draws_on_a_terminal(binary, monkeypatch, without_rich):
     assert "violation" in terminal.getvalue()
 
 
+# In a notebook, with a kernel of its own.
+
+RUN_CELL = """
+import json, sys
+import nbformat
+from nbclient import NotebookClient
+
+cell = nbformat.v4.new_code_cell(sys.argv[1])
+NotebookClient(nbformat.v4.new_notebook(cells=[cell]), kernel_name="python3").execute()
+print(json.dumps(cell.outputs))
+"""
+
+
+def outputs_of(cell):
+    """What stands below a cell in the end."""
+    for package in ("nbclient", "ipykernel"):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed, which runs a notebook")
+    words = [sys.executable, "-c", RUN_CELL, cell]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_in_a_notebook_a_fit_has_one_line_that_changes_in_place():
+    outputs = outputs_of("""
+import contextlib, io
+from maxmargin import SVC
+from maxmargin.estimators import progress
+from maxmargin.solvers.base import Progress
+
+progress.EVERY[1] = 0.0  # every report is drawn
+with progress.ProgressLine(1) as line:
+    for violation in (0.5, 0.05, 0.0005):
+        line(Progress(1234, violation, 1e-3, 0.0, 56, 1.0, 0, 1))
+model = SVC(verbose=1).fit([[0.0], [1.0]], [0, 1])
+with contextlib.redirect_stderr(io.StringIO()):
+    model = SVC(verbose=1).fit([[0.0], [1.0]], [0, 1])
+    """)
+    assert [output["output_type"] for output in outputs] == ["display_data"] * 2
+    first, second = (output["data"]["text/plain"] for output in outputs)
+    assert "violation 5.0e-04 <= tol 1e-03, 56 support vectors, 1,234 steps" in first
+    assert first.count("violation") == 1
+    assert "2 support vectors" in second
+
+
 def test_the_last_line_of_verbose_2_says_what_the_time_was_spent_on(capsys):
     X, y = make_blobs(600, centers=2, random_state=0)
     SVC(verbose=2).fit(X, y)
@@ -174,3 +238,20 @@ def test_the_last_line_of_verbose_2_says_what_the_time_was_spent_on(capsys):
         assert f"{work} 0." in last
     SVC(verbose=1).fit(X, y)
     assert "time spent" not in capsys.readouterr().err
+
+
+def test_the_time_of_the_proof_counts_in_the_time_left():
+    left = TimeLeft()
+    for tenth in range(1, 31):  # tol is reached at 6 s: a factor of ten every 2 s
+        estimate = left(replace(at(tenth / 10, 10 ** (-tenth / 20)), proof_seconds=5.0))
+    assert estimate == pytest.approx(3.0 + 5.0)
+    shares = [left(replace(at(6.0 + k, 9e-4), proof=0.2 * k)) for k in (1, 2, 3)]
+    assert shares == [pytest.approx(5.0 * 0.8), pytest.approx(3.0), pytest.approx(2.0)]
+    assert "proof 40 %" in sentence(replace(at(8.0, 9e-4), proof=0.4), 3.0)
+
+
+def test_a_violation_that_does_not_fall_for_a_while_still_leaves_an_estimate():
+    left = TimeLeft()
+    for second in range(1, 4):
+        left(at(float(second), 10.0**-second * 10))
+    assert left(at(20.0, 0.05)) is not None

@@ -6,12 +6,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 import sklearn.svm
+from matrices import matrix_of
 from oracle import oracle_objective
 
 from maxmargin import SVC, kernels
 from maxmargin.compiled import pairs as compiled
 from maxmargin.errors import ConvergenceWarning
-from maxmargin.estimators.multiclass import OneVsOne
+from maxmargin.estimators.decomposition import OneVsOne
 from maxmargin.estimators.probability import couple
 from maxmargin.problems.reductions import c_svc
 from maxmargin.solvers import small_pairs, smo
@@ -120,7 +121,9 @@ def test_every_part_has_the_objective_of_an_interior_point_method(at_once):
     for k, pair in enumerate(combinations(range(8), 2)):
         rows = np.flatnonzero(np.isin(y, pair))
         signs = np.where(y[rows] == pair[0], 1.0, -1.0)
-        best = oracle_objective(c_svc(kernels.RBF(0.2), X[rows], signs, np.full(10, 2.0)))
+        best = oracle_objective(
+            c_svc(matrix_of(kernels.RBF(0.2), X[rows]), signs, np.full(10, 2.0))
+        )
         part = model.certificate_.parts[k]
         assert part.dual_objective == pytest.approx(best, rel=1e-7)
         assert part.primal_objective == pytest.approx(best, rel=1e-7)

@@ -16,6 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from maxmargin import SVC, NuSVC
 from maxmargin.errors import ConvergenceWarning, MercerWarning, NotSeparableError
+from maxmargin.estimators.machines import Workshop
 from maxmargin.kernels import RBF, Custom, Linear, Polynomial, Precomputed
 from maxmargin.solvers import smo
 
@@ -450,8 +451,8 @@ def test_ctrl_c_in_one_of_several_pairs_is_not_lost(monkeypatch):
         outcomes[1] = replace(outcomes[1], solution=interrupted)
         return outcomes
 
-    original = SVC._solve
-    monkeypatch.setattr(SVC, "_solve", solve)
+    original = Workshop.solve_all
+    monkeypatch.setattr(Workshop, "solve_all", solve)
     X, y = make_blobs(60, centers=3, random_state=0)
     model = SVC(callbacks=[lambda progress: False])  # or small pairs are solved at once
     with pytest.raises(KeyboardInterrupt):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import SVC
-from maxmargin.kernels import RBF
+from maxmargin import SVC, SVR, NuSVR
+from maxmargin.errors import ConvergenceWarning
+from maxmargin.kernels import RBF, Linear
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
 Y = np.array([0, 0, 1, 1])
@@ -32,9 +33,9 @@ Y = np.array([0, 0, 1, 1])
          "least 0, got -2."),
         ({"max_time": 0}, "SVC: max_time must be None or a positive number of seconds, got 0."),
         ({"cache_size": 0}, "SVC: cache_size must be a positive finite number, got 0."),
-        ({"solver": "liblinear"}, "SVC: solver must be one of 'smo', 'smo_simplified', "
-         "'smo_random_pair', 'smo_platt', 'smo_pairs', 'coordinate_ascent' or a solver object, "
-         "got 'liblinear'."),
+        ({"solver": "liblinear"}, "SVC: solver must be one of 'smo', 'smo_steps', "
+         "'smo_simplified', 'smo_random_pair', 'smo_platt', 'smo_pairs', 'coordinate_ascent' or a "
+         "solver object, got 'liblinear'."),
         ({"decision_function_shape": "all"}, "SVC: decision_function_shape must be 'ovo' or 'ovr', "
          "got 'all'."),
         ({"class_weight": "even"}, "SVC: class_weight must be None, 'balanced' or a dict of "
@@ -177,3 +178,52 @@ def test_altered_sparse_attributes_are_refused():
             model.predict(sparse.csr_array(X))
         with pytest.raises(ValueError, match=f"{name}: the sparse matrix has index 1073741824"):
             model.coef_  # noqa: B018
+
+
+# A fit that took too long says what may help.
+
+
+def noise(n=3000):
+    """Labels that have nothing to do with the rows, which no fit with a large C is done with."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, 4)), rng.integers(0, 2, n)
+
+
+def said_when_cut_short(model, rows, y):
+    with pytest.warns(ConvergenceWarning, match="^Solver terminated early") as caught:
+        model.fit(rows, y)
+    return str(caught[0].message)
+
+
+@pytest.mark.parametrize("limit", [{"max_time": 1e-9}, {"max_iter": 3}])
+@pytest.mark.parametrize(
+    ("model", "twin"),
+    [
+        (SVC(kernel="linear", C=1e9), "LinearSVC(loss='hinge')"),
+        (SVC(kernel=Linear(), C=1e9), "LinearSVC(loss='hinge')"),
+        (SVR(kernel="linear", C=1e9), "LinearSVR"),
+        (SVC(C=1e9), None),
+        (NuSVR(kernel="linear", C=1e9), None),
+    ],
+    ids=str,
+)
+def test_a_linear_kernel_that_takes_too_long_is_sent_to_its_twin(model, twin, limit):
+    said = said_when_cut_short(model.set_params(**limit), *noise())
+    advice = f"With a linear kernel, {twin} finds nearly the same model, on many rows in a fraction"
+    assert (advice in said) == (twin is not None)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("factor", "is_scaled"), [(1.0, True), (1e4, False), (1e-4, False)])
+def test_to_scale_the_features_is_said_only_where_they_are_not(factor, is_scaled, container):
+    rows, y = noise()
+    rows[:, 3] *= factor
+    said = said_when_cut_short(SVC(C=1e9, gamma=1e-3, max_time=1e-9), container(rows), y)
+    assert said.startswith("Solver terminated early (max_time=1e-09 s). Allow more time.")
+    assert ("Scale the features." in said) != is_scaled
+
+
+def test_a_matrix_has_no_features_to_scale():
+    rows, y = noise()
+    said = said_when_cut_short(SVC(kernel="precomputed", C=1e9, max_time=1e-9), rows @ rows.T, y)
+    assert "Scale" not in said

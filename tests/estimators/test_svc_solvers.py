@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris
 
 from maxmargin import SVC, SVR, NuSVC, OneClassSVM, solvers
 from maxmargin.errors import ConvergenceWarning
+from maxmargin.problems.trace import ROUND, STEP
 from maxmargin.solvers.smo_random_pair import DEFAULT_C
-from maxmargin.solvers.trace import ROUND, STEP
 
 # Whose dual problem is another one than the textbook's.
 MACHINES = [SVC(C=np.inf, gamma=5.0), NuSVC(nu=0.3), SVR(), OneClassSVM()]

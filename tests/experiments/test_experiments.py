@@ -9,7 +9,8 @@ from sklearn.svm import SVC as SklearnSVC
 
 from maxmargin import experiments
 from maxmargin.datasets import make_moons, make_xnor
-from maxmargin.experiments.pages import Page, plain
+from maxmargin.experiments.pages import Page
+from maxmargin.files.access import plain
 
 SETS = ["Gaussian mixture", "moons", "circles"]
 SIMULATED = [experiments.simulation, experiments.approximation, experiments.bias_variance]

@@ -9,6 +9,10 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
 
 import maxmargin
 from maxmargin.files import archive
@@ -53,6 +57,45 @@ def fitted_in_parts(labels):
     return maxmargin.GradientDescentClassifier().partial_fit(X, labels[y], classes=labels)
 
 
+def pipeline_of(*steps, container=np.asarray, y=None):
+    """Fitted on rows that need scaling."""
+    X, labels = data()
+    y = np.array(["a", "b", "c"])[labels] if y is None else y
+    return make_pipeline(*steps).fit(container(X * [1.0, 10.0, 0.1]), y)
+
+
+def table(n=48):
+    """Rows of two numbers and two words, with holes, and a label for each."""
+    X, y = data(n)
+    rows = np.empty((n, 4), dtype=object)
+    rows[:, [0, 2]] = X[:, :2] * [1.0, 10.0]
+    rows[:, 1] = np.array(["red", "green", "blue"])[np.random.default_rng(0).integers(0, 3, n)]
+    rows[:, 3] = np.where(X[:, 2] > 0, "näh", "weit")
+    rows[5, 0] = rows[7, 2] = rows[9, 1] = np.nan
+    return rows, np.array(["a", "b", "c"])[y]
+
+
+def columns_of(numbers, words, **options):
+    """A step for the numbers of a table and one for its words."""
+    steps = [("numbers", numbers, [0, 2]), ("words", words, [1, 3])]
+    return ColumnTransformer(steps, **options)
+
+
+def filled(*steps, strategy="median"):
+    return make_pipeline(SimpleImputer(strategy=strategy), *steps)
+
+
+def encoded(**options):
+    return filled(OneHotEncoder(**options), strategy="most_frequent")
+
+
+def table_model(columns, last):
+    """A model of a table that remembers which column was its target."""
+    model = make_pipeline(columns, last).fit(*table())
+    model[-1].target_name_, model[-1].target_position_ = "kind", 4
+    return model
+
+
 # One model of every shape that a file can have.
 KINDS = {
     "binary": lambda: fitted("SVC", n_classes=2),
@@ -75,6 +118,21 @@ KINDS = {
     "landmarks of a matrix": lambda: fitted_on_gram("Nystroem", n_components=5),
     "landmarks by cosine": lambda: fitted("Nystroem", kernel="cosine", n_components=5),
     "monomials": lambda: fitted("PolynomialMap"),
+    "pipeline": lambda: pipeline_of(StandardScaler(), maxmargin.SVC()),
+    "pipeline of maps": lambda: pipeline_of(
+        MinMaxScaler((-1, 2), clip=True),
+        "passthrough",
+        maxmargin.Nystroem(n_components=5),
+        maxmargin.CircleMap(),
+        maxmargin.LinearSVC(),
+    ),
+    "pipeline, sparse": lambda: pipeline_of(
+        MaxAbsScaler(), maxmargin.SVC(), container=sparse.csr_matrix
+    ),
+    "imputer": lambda: pipeline_of(SimpleImputer(), StandardScaler(), maxmargin.LinearSVC()),
+    "table": lambda: table_model(
+        columns_of(filled(StandardScaler()), encoded(handle_unknown="ignore")), maxmargin.SVC()
+    ),
 }
 
 
@@ -93,7 +151,14 @@ def answers(model, X):
 def rows_for(model, n=4):
     """Rows that a model can be asked about."""
     rng = np.random.default_rng(0)
-    return rng.uniform(-1, 1, (n, model.n_features_in_))
+    rows = rng.uniform(-1, 1, (n, model.n_features_in_))
+    first = model.steps[0][1] if isinstance(model, Pipeline) else None
+    if isinstance(first, ColumnTransformer):
+        rows = rows.astype(object)
+        for name, _, places in first.transformers:
+            if name == "words":
+                rows[:, places] = rng.choice(["red", "green", "weit", "other"], (n, len(places)))
+    return rows
 
 
 def opened_up(path):

@@ -25,11 +25,11 @@ from maxmargin.files import FileError, load, load_libsvm, save, save_libsvm
 pytestmark = [pytest.mark.filterwarnings(one) for one in IGNORED]
 
 TIMES = int(os.environ.get("MAXMARGIN_MUTATIONS", "1"))
-N_BYTES, N_SEALED, N_TEXT = 240 * TIMES, 300 * TIMES, 700 * TIMES  # per model: 14, 14 and 4 models
+N_BYTES, N_SEALED, N_TEXT = 240 * TIMES, 300 * TIMES, 700 * TIMES  # per model: 25, 25 and 4 models
 WIDEST = 1000  # a model of more features is valid, but not asked for predictions
 NUMBERS = [np.nan, np.inf, -1.0, 0.0, 0.5, 1.0, 1e9, -1e100, 2.0**31, 2.0**63]
 REFUSALS = ("overflow", "infinity", "break_ties", "negative on the diagonal",
-            "predict_proba is not available")  # fmt: skip
+            "predict_proba is not available", "Found unknown categories")  # fmt: skip
 VALUES = [None, True, -1, 0, 1, 2, 7, 2**31, 10**30, 0.5, 1e300, "", "a", "SVC", "scale", "linear",
           [], [1], {}, {"array": "coef_"}, {"float": "nan"}, {"tuple": []}, {"map": [["a", 1]]},
           {"kernel": {"name": "Linear", "parameters": {}}}]  # fmt: skip
@@ -37,14 +37,14 @@ VALUES = [None, True, -1, 0, 1, 2, 7, 2**31, 10**30, 0.5, 1e300, "", "a", "SVC",
 
 def outcome(read, path, turn):
     """The model of a file or None, if it was refused in time, memory and the right words."""
-    began, model, refusal = time.perf_counter(), None, str(path)
+    began, model, refusal = time.process_time(), None, str(path)
     with little_memory(watched=turn % 10 == 0):
         try:
             model = read(path)
         except FileError as error:
             refusal = str(error)
     assert refusal.startswith(str(path))
-    assert time.perf_counter() - began < SECONDS
+    assert time.process_time() - began < SECONDS
     return model
 
 

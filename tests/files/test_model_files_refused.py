@@ -54,6 +54,36 @@ def without(group, name):
     return edit
 
 
+def step(k, edit):
+    """Edit the description of a step of a pipeline."""
+    return lambda document, arrays: edit(
+        document["parameters"]["steps"][k]["tuple"][1]["estimator"], arrays
+    )
+
+
+def steps(change):
+    def edit(document, arrays):
+        document["parameters"]["steps"] = change(document["parameters"]["steps"])
+
+    return edit
+
+
+def pair(*values):
+    return {"tuple": list(values)}
+
+
+def named(name):
+    return steps(lambda pairs: [pair(name, pairs[0]["tuple"][1]), *pairs[1:]])
+
+
+def without_array(name):
+    def edit(document, arrays):
+        del arrays[document["attributes"][name]["array"]]
+        document["attributes"][name] = None
+
+    return edit
+
+
 def kernel(name, **parameters):
     return {"kernel": {"name": name, "parameters": parameters}}
 
@@ -77,7 +107,7 @@ def nested(depth):
 SEALED = {
     # the document
     "another format": ("binary", top("format", "zip"), "not a model file of maxmargin"),
-    "a newer version": ("binary", top("format_version", 3), "written by a newer version"),
+    "a newer version": ("binary", top("format_version", 6), "written by a newer version"),
     "version true": ("binary", top("format_version", True), "impossible format version"),
     "version 0": ("binary", top("format_version", 0), "impossible format version"),
     "ends that fall": (
@@ -105,7 +135,9 @@ SEALED = {
     ),
     "bytes out of order": ("bytes", array("classes_", lambda one: one[::-1].copy()), "greater"),
     "an unknown key": ("binary", top("code", "import os"), "must have exactly"),
-    "an unknown class": ("binary", top("class", "Pipeline"), "unknown class 'Pipeline'"),
+    "an unknown class": ("binary", top("class", "PCA"), "unknown class 'PCA'"),
+    "a scaler alone": ("binary", top("class", "StandardScaler"), "unknown class"),
+    "a Pipeline without steps": ("binary", top("class", "Pipeline"), "unknown name"),
     "a module as class": ("binary", top("class", "displays"), "unknown class 'displays'"),
     "a function as class": ("binary", top("class", "patch_sklearn"), "unknown class"),
     "a list as class": ("binary", top("class", ["SVC"]), "unknown class"),
@@ -147,7 +179,7 @@ SEALED = {
     "a sigma that vanishes": (
         "binary",
         attribute("kernel_", kernel("RBF", gamma=1.0, sigma=1e-200)),
-        "sigma must have a square that is a number",
+        "sigma must have a finite, positive square",
     ),
     "a number for a kernel": (
         "one vs rest",
@@ -269,6 +301,105 @@ SEALED = {
         "monomials",
         attribute("kernel_", kernel("Polynomial", degree=10**6, gamma=1.0, coef0=1.0)),
         "_n_features_out must be",
+    ),
+    # pipelines
+    "steps that are no list": ("pipeline", steps(lambda pairs: 7), "pairs of a name"),
+    "no steps": ("pipeline", steps(lambda pairs: []), "pairs of a name"),
+    "steps that are missing": ("pipeline", without("parameters", "steps"), "steps must be pairs"),
+    "a cache on the disk": ("pipeline", parameter("memory", "/tmp"), "unknown name 'memory'"),
+    "a step without a name": ("pipeline", steps(lambda pairs: [pair("a")]), "pairs of a name"),
+    "a number as name": ("pipeline", named(7), "a step cannot be called 7"),
+    "a list as name": ("pipeline", named(["a"]), "a step cannot be called"),
+    "a name with underscores": ("pipeline", named("a__b"), "a step cannot be called 'a__b'"),
+    "the name of a parameter": ("pipeline", named("memory"), "cannot be called 'memory'"),
+    "a name twice": ("pipeline", named("svc"), "two steps have the same name"),
+    "steps in another order": ("pipeline", steps(lambda pairs: pairs[::-1]), "last step must be"),
+    "a machine amid the steps": (
+        "pipeline",
+        steps(lambda pairs: [pairs[1], pair("last", pairs[1]["tuple"][1])]),
+        "missing or used twice",
+    ),
+    "only a scaler": ("pipeline", steps(lambda pairs: pairs[:1]), "last step must be"),
+    "a step that does nothing at the end": (
+        "pipeline",
+        steps(lambda pairs: [*pairs, pair("idle", "passthrough")]),
+        "last step must be",
+    ),
+    "a word as step": (
+        "pipeline",
+        steps(lambda pairs: [pair("first", "drop"), *pairs]),
+        "the step 'first' is no transformer",
+    ),
+    "an array as step": (
+        "pipeline",
+        steps(lambda pairs: [pair("first", {"array": "steps.0.1.mean_"}), *pairs]),
+        "missing or used twice",
+    ),
+    "a kernel as step": (
+        "pipeline",
+        steps(lambda pairs: [pair("first", kernel("Linear")), *pairs]),
+        "the step 'first' is no transformer",
+    ),
+    "a kernel as last step": (
+        "pipeline",
+        steps(lambda pairs: [*pairs, pair("end", kernel("Linear"))]),
+        "the last step must be",
+    ),
+    "a step of more than it has": (
+        "pipeline",
+        step(0, top("code", "import os")),
+        "a step must have a class, parameters and attributes",
+    ),
+    "an unknown step": ("pipeline", step(0, top("class", "PCA")), "unknown class 'PCA'"),
+    "a pipeline as step": ("pipeline", step(0, top("class", "Pipeline")), "unknown class"),
+    "a step that was forgotten": (
+        "pipeline",
+        steps(lambda pairs: pairs[1:]),
+        "unknown member steps.0.1",
+    ),
+    "a step of another width": (
+        "pipeline of maps",
+        steps(lambda pairs: [pairs[0], pairs[1], pairs[3], pairs[2], pairs[4]]),
+        "the step 'circlemap' takes 5 features, but gets 3",
+    ),
+    "a scale of zero": ("pipeline", array("steps.0.1.scale_", np.zeros(3)), "not positive"),
+    "a scale below zero": (
+        "pipeline, sparse",
+        array("steps.0.1.scale_", lambda a: -a),
+        "scale_ holds numbers that are not positive",
+    ),
+    "an infinite mean": ("pipeline", array("steps.0.1.mean_", entry(0, np.inf)), "NaN or infinity"),
+    "a mean of whole numbers": (
+        "pipeline",
+        array("steps.0.1.mean_", lambda a: a.astype(int)),
+        "mean_ must be an array of floating-point numbers",
+    ),
+    "no mean": ("pipeline", step(0, without_array("mean_")), "with_mean is True, but mean_ is"),
+    "a scaler of other features": (
+        "pipeline",
+        array("steps.0.1.var_", np.ones(2)),
+        "var_ has shape",
+    ),
+    "a range that falls": (
+        "pipeline of maps",
+        step(0, parameter("feature_range", {"tuple": [1, 0]})),
+        "feature_range must be a pair of numbers",
+    ),
+    "an endless range": (
+        "pipeline of maps",
+        step(0, parameter("feature_range", {"tuple": [0, {"float": "inf"}]})),
+        "feature_range must be a pair of numbers",
+    ),
+    "clipping by a word": ("pipeline of maps", step(0, parameter("clip", "no")), "clip must be"),
+    "an unknown parameter of a scaler": (
+        "pipeline",
+        step(0, parameter("quantile", 0.5)),
+        "unknown name 'quantile'",
+    ),
+    "a classifier without weights of classes": (
+        "binary",
+        without("attributes", "class_weight_"),
+        "class_weight_ is missing|unknown member",
     ),
 }
 
@@ -426,8 +557,10 @@ def test_other_files_and_limits(tmp_path):
     path = tmp_path / "model.mm"
     for content in (b"", b"PK", b"hello", b"\x80\x04\x95", bytes(1000)):
         path.write_bytes(content)
-        refused(load, path, "File is not a zip file")
+        refused(load, path, "not a model file of maxmargin")
     save(model_of("binary"), path)
+    (tmp_path / "cut.mm").write_bytes(path.read_bytes()[:-100])
+    refused(load, tmp_path / "cut.mm", "the file was cut off or damaged")
     refused(load, path, "more than max_bytes=1000", max_bytes=1000)
     (tmp_path / "folder").mkdir()
     refused(load, tmp_path / "folder", "not a regular file")

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import sklearn.svm
+from guarded_engine import GuardedEngine
 from limits import peak_below
 from model_zoo import (
     COMPOSED,
@@ -25,12 +26,13 @@ from model_zoo import (
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import maxmargin
 from maxmargin import kernels
+from maxmargin.engines.cpu import CPUEngine
+from maxmargin.engines.plain import PlainEngine
 from maxmargin.files import FileError, load, models, save, save_libsvm, to_onnx
+from maxmargin.files.estimators_as_json import LEFT_OUT
 from maxmargin.files.kernels_as_json import CLASSES
 from maxmargin.kernels import RBF, Conformal, Custom, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.solvers import SMOPairs
@@ -56,7 +58,7 @@ def test_every_exported_estimator_answers_the_same_bit_for_bit(name, container, 
     loaded = through_a_file(model, tmp_path)
     assert_same(loaded, model, container(data()[0]))
     for attribute, value in vars(model).items():
-        if attribute not in models.LEFT_OUT:
+        if attribute not in LEFT_OUT:
             kept = vars(loaded)[attribute]
             assert type(kept) is type(value) or np.isscalar(value)
 
@@ -120,8 +122,19 @@ def test_one_long_label_does_not_make_a_file_long(tmp_path):
     assert (tmp_path / "model.mm").stat().st_size < 2**20
 
 
+@pytest.mark.parametrize("name", ["SVR", "NuSVR"])
+def test_a_regression_keeps_the_roles_of_its_rows(name, tmp_path):
+    X, y = data()
+    weight = np.where(np.arange(len(y)) < 3, 0.0, 1.0)
+    model = getattr(maxmargin, name)().fit(X, y, sample_weight=weight)
+    loaded = through_a_file(model, tmp_path)
+    assert {"unused", "outside"} <= set(model.roles_)
+    np.testing.assert_array_equal(loaded.roles_, model.roles_)
+
+
 def test_a_file_says_the_oldest_format_that_has_all_it_uses(tmp_path):
-    for kind, version in (("perceptron", 1), ("binary", 2), ("bytes", 2), ("bytes as objects", 2)):
+    versions = {"perceptron": 1, "binary": 2, "bytes": 2, "bytes as objects": 2, "regression": 5}
+    for kind, version in versions.items():
         save(model_of(kind), tmp_path / "model.mm")
         assert opened_up(tmp_path / "model.mm")[0]["format_version"] == version
 
@@ -166,6 +179,21 @@ def test_what_only_a_next_fit_needs_and_no_file_can_hold_is_left_out(tmp_path):
     assert (loaded.callbacks, loaded.random_state) == (None, None)
     assert hasattr(model, "trace_")
     assert not hasattr(loaded, "trace_")
+
+
+@pytest.mark.parametrize("name", ["SVC", "KernelRidge", "Nystroem", "Perceptron"])
+def test_of_an_engine_object_a_file_holds_the_name(name, tmp_path):
+    for engine, saved in ((CPUEngine(1 << 20, n_threads=1), "cpu"), (PlainEngine(), "plain")):
+        model = fitted(name, kernel="rbf", engine=engine)
+        assert through_a_file(model, tmp_path).engine == saved
+        assert model.engine is engine
+
+
+def test_an_engine_of_the_users_own_is_refused_with_advice(tmp_path):
+    model = fitted("SVC", engine=GuardedEngine())
+    with pytest.raises(ValueError, match=r"GuardedEngine; .* model\.set_params\(engine='auto'\)"):
+        through_a_file(model, tmp_path)
+    assert through_a_file(model.set_params(engine="auto"), tmp_path).engine == "auto"
 
 
 @pytest.mark.parametrize("name", ["GradientDescentClassifier", "GradientDescentRegressor"])
@@ -287,30 +315,8 @@ def test_models_of_scikit_learn_are_told_what_works(tmp_path):
         save(theirs, tmp_path / "m")
     save(maxmargin.from_sklearn(theirs), tmp_path / "m")
     assert (load(tmp_path / "m").predict(X) == theirs.predict(X)).all()
-    pipeline = make_pipeline(StandardScaler(), maxmargin.SVC()).fit(X, y)
-    way = "save(model['svc'], path); 'standardscaler' must be kept otherwise."
-    with pytest.raises(FileError, match=rf"this Pipeline of sklearn, .* with {re.escape(way)}$"):
-        save(pipeline, tmp_path / "m")
-    save(pipeline[-1], tmp_path / "m")
     with pytest.raises(FileError, match=r"LinearSVC of sklearn, only estimators of maxmargin\.$"):
         save(sklearn.svm.LinearSVC().fit(X, y), tmp_path / "m")
-
-
-@pytest.mark.parametrize(
-    ("steps", "advice"),
-    [
-        (
-            ["passthrough", maxmargin.Nystroem(n_components=5), maxmargin.NuSVC(nu=0.2)],
-            "; save its steps one by one, with save(model['nystroem'], path) and "
-            "save(model['nusvc'], path).",
-        ),
-        ([StandardScaler(), sklearn.svm.SVC()], "only estimators of maxmargin."),
-    ],
-)
-def test_of_a_pipeline_only_steps_that_can_be_saved_are_named(steps, advice, tmp_path):
-    pipeline = make_pipeline(*steps).fit(*data())
-    with pytest.raises(FileError, match=re.escape(advice) + "$"):
-        save(pipeline, tmp_path / "m")
 
 
 class Own(maxmargin.SVC):

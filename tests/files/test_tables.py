@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -132,7 +133,7 @@ CSV = {
     "a word in the first line": ("M,0.5,1\nF,0.5,2\n", "1:1: not a number: 'M'"),
     "a short row": ("a,b,c\n1,2,3\n1,2\n", "3:3: expected 3 cells, got 2"),
     "a long row": ("a,b\n1,2\n1,2,3\n", "3:3: expected 2 cells, got 3"),
-    "a missing target": ("a,b\n1,2\n1,\n", "3:2: the target is missing"),
+    "a missing target": ("a,b\n1,2\n1,\n", "3:2: missing target in 'b'"),
     "one column": ("a\n1\n", "1:1: expected at least a feature and a target"),
     "a name twice": ("a,b,a\n1,2,3\n", "1:3: the column name 'a' is there twice"),
     "a column without a name": ("a,,c\n1,2,3\n", r"1:2: a column has no name\."),
@@ -142,7 +143,11 @@ CSV = {
         "species,a,b\nsetosa,1,2\n",
         "2:1: not a number: 'setosa' in 'species'; the target is the last column unless --target",
     ),
-    "a word that is no target": ("a,b,c\n1,red,3\n", r"2:2: not a number: 'red' in 'b'\."),
+    "a word that is no target": (
+        "a,b,c\n1,red,3\n",
+        r"2:2: not a number: 'red' in 'b'; --drop \(drop=\) leaves the column out, --categorical",
+    ),
+    "a date": ("a,b,c\n1,2024-01-31,3\n", "2:2: not a number: '2024-01-31' in 'b'; --drop"),
     "a short row below numbers": ("0,1,2\n1,2\n", "2:3: expected 3 cells, got 2"),
     "only a header": ("a,b\n", "has a header but no rows"),
     "an open quote": ('a,b\n1,"2\n', "2:1|3:1"),
@@ -294,7 +299,7 @@ def test_headers_and_targets(tmp_path):
     assert years.feature_names == ["2019"]
     assert read(tmp_path, "a,b\n1,0.5\n").y.dtype == np.float64
     assert read(tmp_path, "a,b\n1,2\n1,x\n").y.tolist() == ["2", "x"]
-    for target, reason in (("none", "no column named 'none'"), (7, "target=7 is none of them")):
+    for target, reason in (("none", "no column named 'none'"), (7, "has 3 columns, and 7 is none")):
         with pytest.raises(FileError, match=reason):
             read(tmp_path, named, target=target)
 
@@ -392,6 +397,104 @@ def test_quoted_cells_may_hold_anything_in_any_column(tmp_path):
     assert read(tmp_path, "a,b\n\xa01\u2003,2\n").X.tolist() == [[1]]
     with pytest.raises(FileError, match=r"7:1: not a number: 'x' in 'a'"):
         read(tmp_path, 'a,b\n1,"two\nlines"\n\n2,"more\nlines"\nx,y\n')
+
+
+# The columns of a table.
+
+PEOPLE = (
+    "id,day,age,city,buys\n7,2024-01-31,30,Rome,yes\n8,2024-02-01,?,none,no\n9,-,41, Oslo ,no\n"
+)
+
+
+def test_columns_are_left_out_and_words_and_holes_are_kept(tmp_path):
+    asked = {"drop": ["id", "day"], "categorical": ["city"], "missing": "keep"}
+    found = read(tmp_path, PEOPLE, **asked)
+    assert found.X.dtype == object
+    assert found.X[0].tolist() == [30.0, "Rome"]
+    assert found.X[1, 1] == "none", "which is a word"
+    assert np.isnan(found.X[1, 0])
+    assert found.X[2].tolist() == [41.0, "Oslo"]
+    assert (found.feature_names, found.target_name) == (["age", "city"], "buys")
+    assert (found.categorical, found.target_position) == ((1,), 2)
+    by_position = read(tmp_path, PEOPLE, drop=[0, 1], categorical=[3], missing="keep")
+    np.testing.assert_array_equal(by_position.X.astype(str), found.X.astype(str))
+
+
+def test_holes_among_numbers_as_pandas_reads_them(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.standard_normal((500, 5)), columns=list("abcde"))
+    frame = frame.mask(rng.random(frame.shape) < 0.3)
+    frame["y"] = 1
+    for word in ("", "NA", " nan ", "NULL", "?", "-"):
+        found = read(tmp_path, frame.to_csv(index=False, na_rep=word), missing="keep", format="csv")
+        np.testing.assert_array_equal(found.X, frame.to_numpy()[:, :5])
+    for cell in ("1e999", "red", "1 2", "nano"):
+        content = f"a,b,y\n,1,0\n{cell},2,1\n"
+        with pytest.raises(FileError, match=r"3:1: (not a number|the number)"):
+            read(tmp_path, content, missing="keep")
+
+
+def test_a_table_without_a_target(tmp_path):
+    found = read(tmp_path, "a,b\n1,2\n3,4\n", target=None)
+    assert (found.X.tolist(), found.y, found.target_name) == ([[1, 2], [3, 4]], None, None)
+    assert read(tmp_path, "1\n2\n", target=None, format="csv").X.tolist() == [[1], [2]]
+
+
+def test_words_and_dates_do_not_make_a_first_line_a_header(tmp_path):
+    rows = "Rome,2024-01-31,30,yes\nOslo,2024-02-01,41,no\n"
+    bare = read(tmp_path, rows, drop=[1], categorical=[0])
+    assert bare.X.tolist() == [["Rome", 30.0], ["Oslo", 41.0]]
+    named = read(tmp_path, "city,day,age,buys\n" + rows, drop=[1], categorical=[0])
+    assert named.X.tolist() == bare.X.tolist()
+    years = read(tmp_path, "2018,2019,2020\n1,2,3\n", target="2019")
+    assert (years.feature_names, years.X.tolist()) == (["2018", "2020"], [[1, 3]])
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"drop": ["pin"]}, "has no column named 'pin'"),
+        ({"drop": [9]}, "has 5 columns, and 9 is none of them"),
+        (
+            {"drop": ["buys"], "target": "buys"},
+            "the column 'buys' cannot be the target and dropped",
+        ),
+        ({"drop": ["city"], "categorical": ["city"]}, "the column 'city' is dropped, and cannot"),
+        ({"categorical": ["buys"]}, "the column 'buys' is the target, and cannot"),
+        ({"drop": ["id", "day", "age", "city"]}, "no column left to learn from"),
+        ({"drop": ["id", "day", "age"], "categorical": ["city"], "target": "id"}, "'id' cannot be"),
+        ({"drop": ["id", "day"], "categorical": ["city"]}, "3:3: missing value in 'age'; --impute"),
+        ({"drop": ["id", "day", "age"]}, "2:4: not a number: 'Rome' in 'city'; --drop"),
+    ],
+)
+def test_columns_that_cannot_be_had_are_named(tmp_path, options, reason):
+    with pytest.raises(FileError, match=reason):
+        read(tmp_path, PEOPLE, **options)
+
+
+def test_svmlight_has_no_columns_of_words(tmp_path):
+    with pytest.raises(FileError, match="is svmlight, not CSV"):
+        read(tmp_path, "1 1:1\n", categorical=[0])
+    with pytest.raises(ValueError, match="missing must be 'refuse' or 'keep', got 'fill'"):
+        read(tmp_path, "1 1:1\n", missing="fill")
+
+
+def test_a_zip_is_no_table(tmp_path):
+    maxmargin.save(maxmargin.SVC().fit([[0.0], [1.0]], [0, 1]), tmp_path / "m.mm")
+    with pytest.raises(FileError, match="is a model file or another zip, and no table of rows"):
+        read_data(tmp_path / "m.mm")
+
+
+def test_standard_input_is_read_within_its_limit(monkeypatch):
+    for content in (b"a,y\n1,2\n", gzip.compress(b"a,y\n1,2\n")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert read_data("-").X.tolist() == [[1]]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1,2\n" * 10**5)))
+    with pytest.raises(
+        FileError, match="standard input: has or unpacks to more than max_bytes=999"
+    ):
+        read_data("-", max_bytes=999)
 
 
 def test_formats_are_told_apart(tmp_path):

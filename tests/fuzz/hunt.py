@@ -62,7 +62,7 @@ class Batch:
         try:
             check(case)
         except Exception as error:
-            if self.kind(error) not in self.seen:
+            if self.kind(case, error) not in self.seen:
                 self.last, self.error = case, error
                 self.end = min(self.end, time.time() + SHRINKING) if first else self.end
                 raise
@@ -70,12 +70,15 @@ class Batch:
             faulthandler.cancel_dump_traceback_later()
             current.unlink()
 
-    def kind(self, error):
-        return self.family, getattr(error, "what", f"{type(error).__name__} {error}"[:60])
+    def kind(self, case, error):
+        """The family, the broken promise and the solver: what a liar does hides no defect."""
+        what = getattr(error, "what", f"{type(error).__name__} {error}"[:60])
+        solver = case.parameters.get("solver", "") if case else ""
+        return self.family, what, solver if isinstance(solver, str) else type(solver).__name__
 
     def written(self, error):
         """Write the smallest case that was found, and do not report its kind again."""
-        kind = self.kind(error)
+        kind = self.kind(self.last, error)
         self.seen.add(kind)
         words = "_".join("".join(c if c.isalnum() else " " for c in kind[1]).split())[:60]
         path = self.folder / f"{self.family}_{words}_{self.seed}.py"

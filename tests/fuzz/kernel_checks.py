@@ -15,14 +15,16 @@ import qpsolvers
 import sklearn.svm
 from disagreement import require, require_close
 from machines import NuTube, class_costs, machines_of
+from matrices import matrix_of
 from plain import LONG, ULP, Rounded, gram
 from scipy import sparse
 from strategies import CLASSIFIERS
 
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.problems import DualProblem, nu_svc, nu_svr
 
 SKLEARN_ITERATIONS = 100_000  # LIBSVM has no limit of its own
+SUM_ROUNDING = 1e-10  # what a hundred thousand steps may wear away of a sum, relative to it
 FLOATS_CAN = 1e3  # times the finest violation that they can tell
 SKLEARN_KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
@@ -102,14 +104,16 @@ def check_feasible(case, machine):
     size = np.abs(machine.c).sum()
     beyond = np.maximum(machine.c - machine.upper, machine.lower - machine.c)
     box = np.maximum(machine.upper, -machine.lower)
-    ulps = 8 + (len(machine.c) if case.family == "NuSVC" else 0)  # whose boxes are a sum over c
-    allowed = ulps * ULP * np.where(np.isinf(box), 0, box)
+    # The boxes of a nu classifier are a sum over c, which is off by as much as that may be.
+    share = SUM_ROUNDING if case.family == "NuSVC" else 8 * ULP
+    allowed = share * np.where(np.isinf(box), 0, box)
     require(np.all(beyond <= allowed), "leaves its box", float(np.max(beyond)))
     # Every step keeps the sum but for an ulp of the two that move.
     if isinstance(machine, NuTube):
         require(size <= machine.price * (1 + 1e-10), "uses more than nu allows", float(size))
         size = machine.price
-    require_close(machine.c.sum(), machine.total, 1e-10 * size + 1e-290, "has another sum")
+    error = SUM_ROUNDING * size + 1e-290
+    require_close(machine.c.sum(), machine.total, error, "has another sum")
 
 
 def nu_unit(machine):
@@ -231,21 +235,22 @@ def problem_of(case, machine):
     K = machine.K.astype(np.float64)
     box, signs = np.maximum(machine.upper, -machine.lower), machine.p.astype(np.float64)
     if case.family == "NuSVC":
-        problem = nu_svc(lambda _: K, K, signs, box, case.parameters["nu"])
+        problem = nu_svc(matrix_of(Precomputed(), K), signs, box, case.parameters["nu"])
         return problem.scaled(1 / problem.totals[0])  # in units of the hulls
     if case.family == "NuSVR":
-        return nu_svr(lambda _: K, K, signs, box, case.parameters["nu"])
+        return nu_svr(matrix_of(Precomputed(), K), signs, box, case.parameters["nu"])
     n = len(box)
     return DualProblem(
-        lambda _: K, K, signs, machine.lower, machine.upper, np.full(n, machine.epsilon),
-        np.zeros(n, dtype=np.int64), np.array([machine.total]), np.zeros(n),
+        matrix_of(Precomputed(), K), signs, machine.lower, machine.upper,
+        np.full(n, machine.epsilon), np.zeros(n, dtype=np.int64), np.array([machine.total]),
+        np.zeros(n),
     )  # fmt: skip
 
 
 def oracle_value(problem):
     """The oracle's objective, how far its sums are off, and the size of its coefficients; or None
     where it finds nothing."""
-    K = problem.kernel(problem.X)
+    K = problem.matrix.values(np.arange(problem.matrix.n))
     if not np.any(K) and not np.any(problem.linear):
         return None, 0.0, 0.0  # nothing to maximise
     if problem.rows is not None:

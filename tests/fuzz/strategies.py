@@ -249,6 +249,7 @@ NUMBERS = {
     "factor": powers_of_ten(-3, 3),
     "function": st.just(Dots()),
     "positive_semidefinite": st.sampled_from([True, None]),
+    "whole": st.booleans(),
 }
 OF_A_CLASS = {(Conformal, "factor"): st.just(Decay(rate=1.0))}
 PARTS = ("kernel", "left", "right")
@@ -346,6 +347,7 @@ OWN_PARAMETERS = {
         "max_iter": st.sampled_from([20, 100]),
     },
 }  # fmt: skip
+SMALL_BLOCKS = 0.02  # MB of cache
 WITH_TOL = (*KERNEL_MACHINES, *LINEAR_MACHINES, "Lasso", "GradientDescentRegressor")
 
 
@@ -358,8 +360,11 @@ def parameters(draw, family):
         # The default limit, ten million steps for each pair of classes, would take minutes.
         chosen["max_iter"] = draw(st.sampled_from([*[100_000] * 19, 0, 1, 10]))
         chosen["solver"] = draw(rarely(Liar(), st.just("smo")))
+        chosen["cache_size"] = draw(st.sampled_from([*[200] * 9, SMALL_BLOCKS]))
         chosen["trace"] = draw(rarely(True, st.just(False)))
-        chosen["cache_size"] = draw(st.sampled_from([*[200] * 9, 0.02]))  # in MB: many small blocks
+        if chosen["trace"]:  # one that ends amid its steps must say so
+            chosen["max_iter"] = draw(st.sampled_from([100_000, 1, 10, 100]))
+            chosen["cache_size"] = draw(st.sampled_from([200, SMALL_BLOCKS]))
     if family in LINEAR_MACHINES:
         chosen["max_iter"] = draw(st.sampled_from([*[50] * 9, 0, 1000]))
     if family in KERNEL_MACHINES or family == "KernelRidge":

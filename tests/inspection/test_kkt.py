@@ -1,9 +1,14 @@
 """The KKT report: right numbers, right words, for every SVM."""
 
+import re
+
 import numpy as np
 import pytest
 import sklearn.svm
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from maxmargin import (
     SVC,
@@ -93,7 +98,30 @@ def test_several_classes_report_their_parts():
     assert len(report.parts) == 3
     worst = max(part["slack_complementarity"].violation for part in report.parts)
     assert report["slack_complementarity"].violation == worst
-    assert "the worst of 3 binary problems" in repr(report)
+
+
+def test_the_gap_of_several_problems_is_the_difference_beside_which_it_stands():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning):
+        report = kkt_report(SVC(max_iter=3).fit(X, y))
+    *_, sums, largest = repr(report).splitlines()
+    line = r"  primal (\S+) - dual (\S+) = gap (\S+), summed over 3 binary problems"
+    primal, dual, gap = map(float, re.fullmatch(line, sums).groups())
+    assert gap == pytest.approx(primal - dual, rel=1e-2)
+    gaps = [part.duality_gap for part in report.parts]
+    assert gap == pytest.approx(sum(gaps), rel=1e-2)
+    assert f"the largest gap of one of them is {max(gaps):.3g}," in largest
+    assert sum(gaps) > 1.1 * max(gaps), "or the test would see no difference"
+
+
+def test_a_pipeline_is_reported_by_the_svm_at_its_end():
+    X, y = two_species()
+    model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    assert repr(kkt_report(model)) == repr(kkt_report(model[-1]))
+    with pytest.raises(NotFittedError):
+        kkt_report(make_pipeline(StandardScaler(), SVC()))
+    with pytest.raises(TypeError, match=r"an SVM of maxmargin, got Perceptron\.$"):
+        kkt_report(make_pipeline(StandardScaler(), Perceptron()).fit(X, y))
 
 
 def test_what_is_no_svm_is_refused():

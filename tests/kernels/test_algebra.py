@@ -237,7 +237,7 @@ def test_points_that_cannot_be_compared_are_refused_in_words():
     X, _ = some_points()
     with pytest.raises(ValueError, match=r"RBF: points are rows of a table, got .* \(3,\)"):
         RBF()([1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"Sum: points must have as many features, got"):
+    with pytest.raises(ValueError, match=r"Sum: both sets must have as many features, got"):
         (RBF() + Linear())(X, X[:, :2])
 
 
@@ -247,7 +247,7 @@ NOT_BOTH = (
 )
 
 NO_POINTS = (
-    "of a precomputed matrix there are only multiples, sums, products, powers and exp; this needs "
+    "a precomputed matrix allows only multiples, sums, products, powers and exp; this needs "
     "the points themselves."
 )
 

@@ -138,3 +138,31 @@ def test_a_function_of_a_data_frame_gets_one():
     np.testing.assert_array_equal(kernel.diagonal(rows), rows["a"] ** 2)
     y = (rows["a"] > 5).astype(int)
     np.testing.assert_array_equal(SVC(kernel=kernel, C=100.0).fit(rows, y).predict(rows), y)
+
+
+@pytest.mark.parametrize(
+    "flag", [{"whole": "no"}, {"positive_semidefinite": "yes"}, {"whole": None}]
+)
+def test_flags_of_a_function_are_flags(flag):
+    with pytest.raises(ValueError, match=rf"Custom: {next(iter(flag))} must be one of .*, got"):
+        Custom(np.inner, **flag).check()
+
+
+@pytest.mark.parametrize("kernel", [lambda f: f, lambda f: 1.0 * Custom(f, whole=True)], ids="ab")
+def test_a_function_of_all_rows_sees_all_of_them_in_fit_and_prediction(kernel, X):
+    """Also those without weight, and also as a part of another kernel."""
+    seen = []
+
+    def centred(A, B):
+        seen.append((len(A), len(B)))
+        centre = B.mean(axis=0)
+        return (A - centre) @ (B - centre).T
+
+    y, weight = np.arange(len(X)) % 2, np.ones(len(X))
+    weight[:3] = 0.0
+    model = SVC(kernel=kernel(centred)).fit(X, y, weight)
+    found = model.decision_function(X[:4])
+    assert seen == [(len(X), len(X)), (4, len(X))]
+    mean = X.mean(axis=0)
+    plain = SVC(kernel="linear").fit(X - mean, y, weight)
+    np.testing.assert_allclose(found, plain.decision_function(X[:4] - mean), atol=1e-2)

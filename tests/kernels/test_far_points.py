@@ -27,9 +27,10 @@ def test_clusters_far_apart_keep_their_digits(far, shift):
     expected = np.exp(-0.5 * distances)
     np.testing.assert_allclose(RBF(0.5)(X), expected, rtol=1e-7, atol=1e-300)
     with CPUEngine() as engine:
-        found = engine.kernel_matrix(RBF(0.5), X, np.float64, 100 << 20).block(np.arange(900))
+        points = engine.points(X)
+        found = engine.matrix(RBF(0.5), points).values(np.arange(900))
         coef = rng.normal(size=(900, 1))
-        decisions = engine.expand(RBF(0.5), X, X, coef)
+        decisions = engine.expand(RBF(0.5), points, points, coef)
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-300)
     np.testing.assert_allclose(decisions, expected @ coef, rtol=1e-6, atol=1e-9)
     y = np.where(rng.random(900) < 0.3, -1, 1) * np.sign(X[:, 0] - np.round(X[:, 0] / 1e4) * 1e4)

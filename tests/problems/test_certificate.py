@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matrices import matrix_of, on
 from oracle import oracle_objective
 from zoo import ZOO
 
 from maxmargin import SVC
-from maxmargin.engines import engine_named
 from maxmargin.errors import ConvergenceWarning
 from maxmargin.kernels import RBF, Linear
 from maxmargin.problems import certify
-from maxmargin.problems.certificate import combine
+from maxmargin.problems.certificate import combine, prove, unproved
 from maxmargin.problems.reductions import c_svc, hard_margin
 from maxmargin.solvers import solver_named
 from maxmargin.solvers.base import Budget
@@ -23,8 +23,8 @@ NOISY = next(animal for animal in ZOO if animal.name == "noisy").problem()
 
 
 def solve(problem, tol=1e-9):
-    with engine_named("cpu") as engine:
-        return solver_named("smo")(tol).solve(problem, engine, Budget(10**7))
+    with on("cpu", problem) as problem:
+        return solver_named("smo")(tol).solve(problem, Budget(10**7))
 
 
 SOLVED = solve(NOISY)
@@ -66,10 +66,11 @@ def test_zero_coefficients_leave_the_whole_loss_as_gap():
     assert proof.n_zero == NOISY.n
 
 
-def test_a_wrong_expansion_is_not_believed_when_it_is_computed_here():
-    assert certify(NOISY, SOLVED.coef, SOLVED.bias, 1e-6).optimal
-    lie = certify(NOISY, SOLVED.coef, SOLVED.bias, 1e-6, expansion=np.zeros(NOISY.n))
-    assert not lie.optimal
+def test_without_a_look_at_the_data_nothing_is_proved():
+    assert prove(NOISY, SOLVED.coef, 1e-6).certificate.optimal
+    unseen = unproved(NOISY, SOLVED.coef, 1e-6, SOLVED.expansion).certificate
+    assert not unseen.optimal
+    assert not unseen.recomputed
 
 
 @settings(max_examples=50, deadline=None)
@@ -88,7 +89,7 @@ BEST = oracle_objective(NOISY)
 
 
 def test_groups_each_have_their_own_bias():
-    problem = hard_margin(RBF(gamma=0.5), NOISY.X, NOISY.linear)
+    problem = hard_margin(matrix_of(RBF(gamma=0.5), NOISY.points.X), NOISY.linear)
     solution = solve(problem, 1e-10)
     proof = certify(problem, solution.coef, solution.bias, 1e-8)
     assert len(solution.bias) == 2
@@ -98,7 +99,7 @@ def test_groups_each_have_their_own_bias():
 
 def test_epsilon_prices_the_size_of_a_coefficient():
     rng = np.random.default_rng(0)
-    target = np.sin(NOISY.X[:, 0]) + 0.1 * rng.standard_normal(NOISY.n)
+    target = np.sin(NOISY.points.X[:, 0]) + 0.1 * rng.standard_normal(NOISY.n)
     tube = replace(
         NOISY, linear=target, epsilon=np.full(NOISY.n, 0.1), lower=np.full(NOISY.n, -2.0),
         upper=np.full(NOISY.n, 2.0),
@@ -125,6 +126,23 @@ def test_combined_certificates_add_objectives_and_keep_the_worst():
     assert combine([good]) is good
 
 
+def test_what_is_shown_of_several_problems_adds_up():
+    lines = repr(combine([proof_of(bias=SOLVED.bias + 0.1)] * 2)).splitlines()
+    numbers = {line[2:20].strip(): line[20:] for line in lines[1:]}
+    primal, dual, gap = (
+        float(numbers[name]) for name in ("primal objective", "dual objective", "duality gap")
+    )
+    assert gap == pytest.approx(primal - dual, rel=0.01)
+    assert float(numbers["largest of one"].split()[0]) == pytest.approx(gap / 2, rel=0.01)
+    assert numbers["binary problems"].startswith("2;")
+
+
+def test_a_certificate_without_a_proof_says_so_unless_it_is_known_to_fail():
+    good, bad = proof_of(), proof_of(bias=SOLVED.bias + 0.1)
+    for proof, words in ((good, "not proved within"), (bad, "NOT optimal within")):
+        assert repr(replace(proof, recomputed=False)).startswith(f"Certificate: {words}")
+
+
 def test_nearest_feasible_keeps_a_feasible_point_and_mends_any_other():
     np.testing.assert_allclose(NOISY.nearest_feasible(SOLVED.coef), SOLVED.coef, atol=1e-12)
     rng = np.random.default_rng(0)
@@ -134,12 +152,11 @@ def test_nearest_feasible_keeps_a_feasible_point_and_mends_any_other():
         assert np.all((coef >= NOISY.lower) & (coef <= NOISY.upper))
 
 
-@pytest.mark.parametrize("where", ["coef", "bias", "expansion"])
+@pytest.mark.parametrize("where", ["coef", "bias"])
 def test_what_is_not_a_number_is_not_optimal(where):
-    parts = {"coef": SOLVED.coef, "bias": SOLVED.bias, "expansion": SOLVED.expansion}
-    parts[where] = np.array(parts[where])
+    parts = {"coef": SOLVED.coef.copy(), "bias": SOLVED.bias.copy()}
     parts[where][0] = np.nan
-    proof = certify(NOISY, parts["coef"], parts["bias"], 1e-3, parts["expansion"])
+    proof = certify(NOISY, parts["coef"], parts["bias"], 1e-3)
     assert not proof.optimal
     assert proof.kkt_violation == np.inf
 
@@ -155,7 +172,9 @@ def test_nor_is_what_the_targets_drown_in():
 
 
 def test_nor_is_a_hard_margin_without_a_bias():
-    problem = c_svc(Linear(), np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.full(2, np.inf))
+    problem = c_svc(
+        matrix_of(Linear(), np.array([[1.0], [-1.0]])), np.array([1.0, -1.0]), np.full(2, np.inf)
+    )
     assert certify(problem, np.array([0.5, -0.5]), np.zeros(1), 1e-3).optimal
     assert not certify(problem, np.array([0.5, -0.5]), np.array([np.nan]), 1e-3).optimal
 

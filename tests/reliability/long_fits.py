@@ -12,8 +12,6 @@ import numpy as np
 from every_estimator import made, state
 from sklearn.base import clone, is_classifier
 
-from maxmargin.estimators.base import BaseSVM
-
 # Settings with which a fit takes long; the others take long on so much noise, or never do.
 SETTINGS = {
     "GradientDescentClassifier": {"max_iter": 10**6, "tol": 0.0},
@@ -65,11 +63,12 @@ def ending(model, X, y):
 
 def aftermath(model, before, X, y, how):
     """What is wrong with a model after that; nothing, if it is as it was or can be used."""
-    if how == "interrupted" and isinstance(model, BaseSVM) and hasattr(model, "dual_coef_"):
-        usable = not model.converged_ and np.all(np.isfinite(model.predict(X[:5])))
-        return "" if usable and fit_a_little(model, X, y) else "not usable"
     if how == "interrupted" and state(model) != before:
-        return "neither as before nor fitted"
+        if "max_time" not in model.get_params():
+            return "not as before"
+        usable = not getattr(model, "converged_", False)
+        if not usable or not np.all(np.isfinite(model.predict(X[:5]))):
+            return "neither as before nor usable"
     fit_a_little(model, X, y)
     return ""
 

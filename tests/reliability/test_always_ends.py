@@ -24,7 +24,7 @@ from maxmargin import (
     solvers,
 )
 from maxmargin.errors import ConvergenceWarning, KernelError, MercerWarning, NotSeparableError
-from maxmargin.estimators import base
+from maxmargin.estimators import machines
 from maxmargin.kernels import Custom
 from maxmargin.solvers.base import Solution, Solver
 
@@ -95,7 +95,7 @@ def test_other_machines_end_on_them_too(model):
 @pytest.fixture
 def few_steps(monkeypatch):
     """The default limit, made small: what happens there must not take ten seconds to see."""
-    monkeypatch.setattr(base, "DEFAULT_MAX_ITER", 20_000)
+    monkeypatch.setattr(machines, "DEFAULT_MAX_ITER", 20_000)
 
 
 @pytest.mark.parametrize("C", [1e10, float("inf")])
@@ -140,10 +140,10 @@ class Idle(Solver):
 
     allowed = []  # noqa: RUF012
 
-    def solve(self, problem, engine, budget, start=None, expansion=None):
+    def solve(self, problem, budget, start=None):
         self.allowed.append(budget.max_iter)
         zero = np.zeros(problem.n)
-        return Solution(zero, np.zeros(1), zero, 0, 1.0, "max_iter", recomputed=True)
+        return Solution(zero, np.zeros(1), zero, 0, 1.0, "max_iter")
 
 
 @pytest.mark.parametrize("n", [10, 150_000])

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 import maxmargin
 from maxmargin import SVC, SVR, Lasso, LinearSVR, NuSVC, NuSVR, Perceptron
 from maxmargin.errors import KernelError
-from maxmargin.estimators import base
+from maxmargin.estimators import machines
 from maxmargin.kernels import Custom
 
 pytestmark = [pytest.mark.filterwarnings(rule) for rule in IGNORED]
@@ -76,6 +76,24 @@ def test_missing_values_of_pandas_are_refused_with_their_place(title):
     for rows in (frame, frame.to_numpy(dtype=object)):
         with pytest.raises(ValueError, match=r"^Input X contains NaN \(first at row 7, column 1\)"):
             model.fit(rows, y)
+
+
+@pytest.mark.parametrize("title", EVERY)
+def test_in_a_data_frame_the_column_is_named_too(title):
+    model = EVERY[title]()
+    X, y = data_for(model)
+    names = [f"feature {k}" for k in range(X.shape[1])]
+    names[1] = "annual income"
+    frame = pd.DataFrame(X, columns=names)
+    place = r"\(first at row 7, column 1, named 'annual income'\)"
+    for bad, kind in ((np.nan, "NaN"), (np.inf, "infinity")):
+        with pytest.raises(ValueError, match=f"^Input X contains {kind} {place}"):
+            model.fit(pd.DataFrame(spoiled(X, (7, 1), bad), columns=names), y)
+    model.fit(frame, y)
+    frame.iloc[7, 1] = np.nan
+    for question in (name for name in QUESTIONS if hasattr(model, name)):
+        with pytest.raises(ValueError, match=f"^Input X contains NaN {place}"):
+            getattr(model, question)(frame)
 
 
 @pytest.mark.parametrize("kind", ["string", "object", "category"])
@@ -180,7 +198,7 @@ def check_finite(model, X):
 @pytest.fixture
 def few_steps(monkeypatch):
     """The default limit, made small: numbers of this size may take a machine there."""
-    monkeypatch.setattr(base, "DEFAULT_MAX_ITER", 2000)
+    monkeypatch.setattr(machines, "DEFAULT_MAX_ITER", 2000)
 
 
 def finite_or_refused(ask):
@@ -245,19 +263,21 @@ def test_a_polynomial_of_high_degree(name):
 
 
 def test_no_compiled_code_may_assume_that_numbers_are_finite():
-    from maxmargin.compiled import numba_setup
+    from maxmargin.compiled import jit
 
-    assert not {"fast", "nnan", "ninf"} & set(numba_setup.FLOAT_FREEDOM)
+    assert not {"fast", "nnan", "ninf"} & (jit.FLOAT_FREEDOM | jit.ORDERED)
     for path in SOURCE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if path.name != "numba_setup.py":
+        if path.name != "jit.py":
             assert "fastmath" not in text, path
             assert "njit" not in text, path
     # The one exception is a maximum that no test of finiteness depends on.
-    setup = Path(numba_setup.__file__).read_text(encoding="utf-8")
-    assert setup.count("fastmath") == 2
-    assert "fastmath=FLOAT_FREEDOM" in setup
-    assert 'builder.call(function, arguments, fastmath=("fast",))' in setup
+    text = Path(jit.__file__).read_text(encoding="utf-8")
+    assert text.count("fastmath") == 2
+    assert "fastmath=freedom" in text
+    given = re.findall(r"return .*_compiled\(\w+, \S+, (\w+)\)", text)
+    assert set(given) == {"FLOAT_FREEDOM", "ORDERED"}
+    assert 'builder.call(function, arguments, fastmath=("fast",))' in text
 
 
 def test_compiled_code_sees_what_is_not_finite():

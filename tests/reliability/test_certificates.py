@@ -2,20 +2,23 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import sklearn.svm
-from lying_solvers import Exaggerator, Liar
+from lying_solvers import Boaster, Exaggerator, Liar
+from matrices import matrix_of
 from oracle import oracle_objective
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 
 from maxmargin import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM
 from maxmargin.errors import ConvergenceWarning, KernelError, MercerWarning
 from maxmargin.kernels import RBF, Custom, Kernel, Linear, Polynomial, Sigmoid
 from maxmargin.problems import certify
-from maxmargin.problems.certificate import combine
+from maxmargin.problems.certificate import combine, unproved
 from maxmargin.problems.reductions import c_svc
 from maxmargin.solvers import proved
 from maxmargin.solvers.base import Solution
@@ -55,7 +58,7 @@ def test_thin_rows_in_far_groups_have_the_answers_of_the_formula(far, stored):
     np.testing.assert_allclose(
         model.decision_function(rows), K @ coef + model.intercept_, atol=1e-9
     )
-    best = oracle_objective(c_svc(RBF(0.5), X, y, np.full(len(y), 10.0)))
+    best = oracle_objective(c_svc(matrix_of(RBF(0.5), X), y, np.full(len(y), 10.0)))
     assert model.certificate_.optimal
     assert model.certificate_.dual_objective == pytest.approx(best, rel=1e-6)
     ridge = KernelRidge(alpha=0.1, kernel="rbf", gamma=0.5).fit(rows, y)
@@ -211,22 +214,34 @@ def test_a_solver_that_lies_is_never_called_optimal(model, liar):
     assert ConvergenceWarning in seen
 
 
+@pytest.mark.parametrize("model", [SVC(C=5.0), SVR(), NuSVR(), OneClassSVM(nu=0.3)], ids=str)
+@pytest.mark.parametrize("n", [60, 700])
+def test_of_a_solver_nothing_but_its_coefficients_is_used(model, n):
+    """Biases and f are computed from the data, so that a lie about them changes no model."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, 3))
+    y = np.sign(X[:, 0] + 0.5 * rng.standard_normal(n))
+    honest, boasting = (clone(model).set_params(solver=one).fit(X, y) for one in ("smo", Boaster()))
+    np.testing.assert_array_equal(boasting.dual_coef_, honest.dual_coef_)
+    np.testing.assert_array_equal(boasting.intercept_, honest.intercept_)
+    assert boasting.certificate_ == honest.certificate_
+
+
 def test_a_solution_holds_nothing_that_a_certificate_measures_with():
     """Units and scales come from the problem, so that no solver can choose its own."""
     names = set(Solution.__dataclass_fields__)
-    assert names == {"coef", "bias", "expansion", "n_iter", "violation", "stopped", "recomputed"}
+    assert names == {"coef", "bias", "expansion", "n_iter", "violation", "stopped", "reached"}
 
 
 def test_an_interrupted_fit_is_not_called_optimal():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 2))
-    problem = c_svc(RBF(1.0), X, np.sign(X[:, 0]), np.ones(50))
+    problem = c_svc(matrix_of(RBF(1.0), X), np.sign(X[:, 0]), np.ones(50))
     model = SVC(gamma=1.0, tol=1e-6).fit(X, np.sign(X[:, 0]))
     coef = np.zeros(50)
     coef[model.support_] = model.dual_coef_[0]
-    f = RBF(1.0)(X) @ coef
-    assert certify(problem, coef, model.intercept_, 1e-3, f).optimal
-    assert not certify(problem, coef, model.intercept_, 1e-3, f, recomputed=False).optimal
+    assert certify(problem, coef, model.intercept_, 1e-3).optimal
+    assert not unproved(problem, coef, 1e-3, RBF(1.0)(X) @ coef).certificate.optimal
 
 
 # Targets of any scale.
@@ -325,11 +340,13 @@ def test_rounding_that_is_no_number_proves_nothing():
 class Vandal(SMO):
     """Solves another problem than it was given, by changing the matrix of the one it was given."""
 
-    def solve(self, problem, engine, *rest, **more):
-        matrix = engine.kernel_matrix(problem.kernel, problem.X, np.float64, self.cache_bytes)
-        block = matrix.block(np.arange(matrix.n))
-        block *= 0.5
-        return super().solve(problem, engine, *rest, **more)
+    def solve(self, problem, *rest, **more):
+        state = SimpleNamespace(
+            coef=problem.start, gradient=problem.linear, up=problem.linear, low=problem.linear
+        )
+        block = problem.matrix.block(problem, state, np.arange(problem.n), np.float64)
+        block.K *= 0.5
+        return super().solve(problem, *rest, **more)
 
 
 def test_nobody_writes_to_the_matrix_that_proofs_are_made_from():
@@ -364,10 +381,10 @@ def test_ctrl_c_during_the_proof_keeps_the_model(monkeypatch):
     X = rng.standard_normal((60, 2))
     model = SVC()
 
-    def pressed(*arguments):
+    def pressed(*arguments, **known):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(proved, "expansion_of", pressed)
+    monkeypatch.setattr(proved, "prove", pressed)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, np.sign(X[:, 0]))
     assert len(model.support_) > 0
@@ -433,3 +450,11 @@ def test_a_kernel_class_that_says_nothing_is_looked_at():
         model = SVC(kernel=Negative()).fit(X, np.sign(X[:, 0]))
     assert model.certificate_.mercer is False
     assert not model.certificate_.optimal
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_sparse_rows_without_an_entry_are_points_like_others(kernel):
+    X, y = sparse.csr_array((8, 1)), np.repeat([0, 1], [3, 5])
+    model = SVC(kernel=kernel, gamma=1.0).fit(X, y)
+    assert model.certificate_.optimal
+    np.testing.assert_array_equal(model.predict(X), np.ones(8))

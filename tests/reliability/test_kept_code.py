@@ -8,12 +8,13 @@ import textwrap
 import numba
 import pytest
 
-from maxmargin.compiled import kept_code, numba_setup
+from maxmargin.compiled import jit, kept_code
 
 FIT = """
     import numpy as np
     from maxmargin import Perceptron
-    from maxmargin.compiled import descent
+    from maxmargin.compiled import descent, jit
+    jit.ANNOUNCE_AFTER_SECONDS = 1000.0  # on a busy machine, too, this is about the disk alone
     {after_import}
     X = np.random.default_rng(0).standard_normal((30, 2))
     print(Perceptron(max_updates=50).fit(X, X[:, 0] > 0).predict(X[:1]))
@@ -30,6 +31,22 @@ def fit(folder, after_import="", within=()):
     )  # fmt: skip
     assert (run.returncode, run.stdout) == (0, "[ True]\n"), run.stderr
     return run.stderr
+
+
+def test_of_several_processes_that_compile_one_says_so(tmp_path):
+    at_once = "jit.ANNOUNCE_AFTER_SECONDS = 0.0"
+
+    def said_without_code():
+        for path in files(tmp_path):
+            path.unlink()
+        return fit(tmp_path, at_once).count("maxmargin is compiling its inner loops")
+
+    assert said_without_code() == 1
+    (note,) = tmp_path.rglob(kept_code.NOTE)
+    assert said_without_code() == 0
+    begun = note.stat().st_mtime - 2 * kept_code.NOTE_LASTS
+    os.utime(note, (begun, begun))
+    assert said_without_code() == 1, "another day, another fit"
 
 
 def files(folder):
@@ -84,7 +101,7 @@ def test_a_damaged_file_is_replaced_by_a_good_one(suffix, damage, tmp_path, monk
 
 def compiled_anew():
     """Whether a function, as another process would make it, finds no code of its own on disk."""
-    function = numba_setup.compiled(numba_setup.unsigned.py_func)
+    function = jit.compiled(jit.unsigned.py_func)
     assert function(7) == 7
     return function.stats.cache_hits[function.signatures[0]] == 0
 

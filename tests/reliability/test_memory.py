@@ -18,7 +18,7 @@ from maxmargin import (
     memory,
 )
 from maxmargin.compiled.linear import add_row, row_dot
-from maxmargin.compiled.rows import subtract_rows
+from maxmargin.compiled.tiles import subtract_rows
 from maxmargin.kernels import RBF, Custom, Linear, Polynomial, mercer
 
 MEGABYTE = 2**20
@@ -122,6 +122,27 @@ def test_linear_machines_of_many_classes_and_those_of_one_decision():
     assert max(run_python(code)) < 130  # decisions for 30 classes would be 137 MB
 
 
+@NEEDS_PROC
+def test_features_take_little_beside_themselves():
+    code = """
+    import numpy as np
+    from scipy import sparse
+    from maxmargin import Nystroem, RandomFourierFeatures
+    from maxmargin.kernels import Laplacian, Linear
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80_000, 20))
+    text = sparse.random_array((80_000, 20_000), density=5e-4, format="csr", rng=rng)
+    for rows in (X, X.astype(np.float32), text):
+        maps = [RandomFourierFeatures(), Nystroem(), Nystroem(Linear())]
+        for model in maps if rows is text else [*maps, Nystroem(Laplacian(0.1))]:
+            model.set_params(n_components=100).fit(rows).transform(rows[:4000])
+            print(80_000 * 100 * rows.dtype.itemsize / 2**20, extra(lambda: model.transform(rows)))
+    """
+    for features, megabytes in np.reshape(run_python(code), (-1, 2)):
+        assert megabytes < features + 40
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
 def test_blocks_of_rows_do_not_change_a_bit(kernel, monkeypatch):
     rng = np.random.default_rng(0)
@@ -159,7 +180,10 @@ def test_a_function_is_called_once_and_its_custom_kernel_on_blocks():
         rows.append(len(A))
         return A @ B.T
 
-    for kernel, largest in ((linear, 2000), (Custom(linear, positive_semidefinite=True), 512)):
+    for kernel, largest in (
+        (linear, 2000),
+        (Custom(linear, positive_semidefinite=True), memory.TILE_ROWS),
+    ):
         model = SVC(kernel=kernel).fit(X, X[:, 0] > 0)
         rows.clear()
         model.predict(many)
@@ -250,7 +274,9 @@ def test_a_function_is_not_called_for_a_matrix_that_cannot_be_held(monkeypatch):
         raise AssertionError("called")
 
     X = np.arange(400_000, dtype=float)[:, None]
-    with pytest.raises(MemoryError, match=r"^SVC: .*1,280\.0 GB.*Custom\(function\)"):
+    with pytest.raises(
+        MemoryError, match=r"^A function as kernel .*1,280\.0 GB.*Custom\(function\)"
+    ):
         SVC(kernel=never).fit(X, X[:, 0] > 7)
     model = SVC(kernel=lambda A, B: A @ B.T).fit(X[:20], X[:20, 0] > 7)
     monkeypatch.setattr(memory, "machine_bytes", lambda: 8 * 20 * 20)
@@ -272,7 +298,7 @@ def test_features_that_cannot_be_held_are_counted_not_made():
         RandomFourierFeatures(n_components=10**11).fit(X)
     with pytest.raises(MemoryError, match=r"^RandomFourierFeatures: the features"):
         RandomFourierFeatures(n_components=10**6).fit(X[:, :2]).transform(np.zeros((10**6, 2)))
-    with pytest.raises(MemoryError, match=r"^RBF: the kernel matrix"):
+    with pytest.raises(MemoryError, match=r"^Nystroem: the kernel matrix"):
         Nystroem(n_components=10**6).fit(np.zeros((10**6, 1)))
 
 

@@ -89,10 +89,26 @@ except KeyboardInterrupt:
 os._exit(0)  # not after the eigenvalues
 """
 
+TRANSFORM = """
+import os, time, numpy as np
+from maxmargin import Nystroem, RandomFourierFeatures
 
-def shortest_wait(model, shape, moment):
-    """Seconds from Ctrl-C, pressed at that moment of a fit, to its end; the least of some."""
-    waits, code = [], FIT.format(model=model, shape=shape)
+X = np.random.default_rng(0).standard_normal({shape})
+model = {model}.fit(X[:2000])
+model.transform(X[:2000])  # compiled
+print("begin", flush=True)
+try:
+    while True:
+        model.transform(X)
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+os._exit(0)
+"""
+
+
+def shortest_wait(model, shape, moment, script=FIT):
+    """Seconds from Ctrl-C, pressed at that moment of a script, to its end; the least of some."""
+    waits, code = [], script.format(model=model, shape=shape)
     for _ in range(ATTEMPTS):
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert process.stdout.readline() == "begin\n"
@@ -121,6 +137,13 @@ def test_ctrl_c_does_not_wait_for_the_eigenvalues_of_a_singular_system():
 def test_ctrl_c_does_not_wait_until_a_large_matrix_has_its_memory(model, shape, moment):
     """Memory is had when it is first touched, which one call could do to all of a matrix."""
     assert shortest_wait(model, shape, moment) < HALF_A_SECOND
+
+
+@pytest.mark.parametrize(
+    "model", ["RandomFourierFeatures(n_components=1000)", "Nystroem(n_components=1000)"]
+)
+def test_ctrl_c_does_not_wait_for_the_features_of_all_rows(model):
+    assert shortest_wait(model, (60_000, 20), 0.2, TRANSFORM) < HALF_A_SECOND
 
 
 SAVE = """

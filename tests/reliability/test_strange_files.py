@@ -22,7 +22,6 @@ def maxmargin(folder, *arguments, **options):
     ("name", "content", "reason"),
     [
         ("/dev/stdin", TABLE, b"/dev/stdin: not a regular file."),
-        ("-", TABLE, b"-: No such file or directory."),
         ("line.csv", "a,y\n" + "1" * 10**7 + ",0\n", b"line.csv:2:1: the number '1111"),
         ("line.svm", "1 1:" + "1" * 10**7 + "\n-1 1:2\n", b"line.svm:1:3: the value is too large"),
     ],

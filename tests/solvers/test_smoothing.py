@@ -7,8 +7,13 @@ from sklearn.svm import LinearSVC as Liblinear
 
 from maxmargin import LinearSVC, LinearSVR
 from maxmargin.problems.linear import linear_svc, linear_svr
+from maxmargin.solvers.base import Budget
 from maxmargin.solvers.dual_descent import DualDescent
 from maxmargin.solvers.smoothing import Smoothing, is_tall
+
+
+def solved(problem, tol, max_iter=1000):
+    return Smoothing(tol).solve(problem, Budget(max_iter))
 
 
 def tall(n=2500, d=6, seed=0):
@@ -23,15 +28,15 @@ def test_is_at_least_as_good_as_coordinate_descent(C):
     X, y = tall()
     problem = linear_svc(X, y, np.full(len(y), C), 1.0, squared=False)
     assert is_tall(problem)
-    w, coef, n_iter, stopped = Smoothing(1e-8, 1000).solve(problem)
-    proof = problem.certify(w, coef, 1e-8)
-    assert stopped == "converged"
+    found = solved(problem, 1e-8)
+    proof = problem.certify(found.weights, found.coef, 1e-8)
+    assert found.converged
     assert proof.optimal, proof
-    assert n_iter < 80
-    other = DualDescent(1e-8, 2000, 0).solve(problem)[0]  # it creeps for large C
-    assert problem.primal(w) <= problem.primal(other) * (1 + 1e-8)
+    assert found.n_iter < 80
+    other = DualDescent(1e-8).solve(problem, Budget(2000)).weights  # it creeps for large C
+    assert problem.primal(found.weights) <= problem.primal(other) * (1 + 1e-8)
     if C <= 1:
-        np.testing.assert_allclose(w, other, atol=1e-3 * np.abs(other).max())
+        np.testing.assert_allclose(found.weights, other, atol=1e-3 * np.abs(other).max())
 
 
 def test_weights_bounds_and_sparse_rows():
@@ -39,7 +44,7 @@ def test_weights_bounds_and_sparse_rows():
     C = 10 ** np.random.default_rng(1).uniform(-3, 2, len(y))
     dense = linear_svc(X, y, C, 2.0, squared=False)
     thin = linear_svc(sparse.csr_array(X), y, C, 2.0, squared=False)
-    found = [Smoothing(1e-9, 1000).solve(p)[0] for p in (dense, thin)]
+    found = [solved(p, 1e-9).weights for p in (dense, thin)]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-8)
 
 
@@ -47,17 +52,18 @@ def test_regression_has_two_sides():
     X, _ = tall()
     y = X[:, 0] + np.random.default_rng(2).laplace(size=len(X))
     problem = linear_svr(X, y, np.full(len(y), 2.0), 1.0, 0.3, squared=False)
-    w, coef, _, stopped = Smoothing(1e-8, 1000).solve(problem)
-    assert stopped == "converged"
-    assert problem.certify(w, coef, 1e-8).optimal
+    found = solved(problem, 1e-8)
+    assert found.converged
+    assert problem.certify(found.weights, found.coef, 1e-8).optimal
 
 
 def test_the_same_twice_and_a_limit_of_steps():
     X, y = tall(20_000)
     problem = linear_svc(X, y, np.ones(len(y)), 1.0, squared=False)
-    first, second = (Smoothing(1e-6, 1000).solve(problem)[0] for _ in range(2))
+    first, second = (solved(problem, 1e-6).weights for _ in range(2))
     np.testing.assert_array_equal(first, second)
-    assert Smoothing(1e-9, 2).solve(problem)[2:] == (2, "max_iter")
+    limited = solved(problem, 1e-9, 2)
+    assert (limited.n_iter, limited.stopped) == (2, "max_iter")
 
 
 def test_the_estimators_use_it_and_beat_liblinears_objective():
@@ -97,9 +103,9 @@ def test_ends_within_tol_on_hard_problems(kind, scale):
         target = np.zeros(len(y)) if kind == "constant" else scale * (X[:, 0] + y)
         epsilon = 0.1 * scale if kind == "targets" else 0.0
         problem = linear_svr(X, target, C, 1.0, epsilon, squared=False)
-    w, coef, _, stopped = Smoothing(1e-5, 1000).solve(problem)
-    assert stopped == "converged"
-    assert problem.certify(w, coef, 1e-5).optimal
+    found = solved(problem, 1e-5)
+    assert found.converged
+    assert problem.certify(found.weights, found.coef, 1e-5).optimal
 
 
 def test_a_part_that_loses_nothing_is_not_the_whole():
@@ -110,10 +116,10 @@ def test_a_part_that_loses_nothing_is_not_the_whole():
     )[:50]
     y[lost] = 5.0  # all of them outside the part on which the path begins
     problem = linear_svr(X, y, np.ones(len(y)), 1.0, 1.0, squared=False)
-    w, coef, n_iter, stopped = Smoothing(1e-6, 1000).solve(problem)
-    assert stopped == "converged"
-    assert problem.certify(w, coef, 1e-6).optimal
-    assert n_iter > 1
+    found = solved(problem, 1e-6)
+    assert found.converged
+    assert problem.certify(found.weights, found.coef, 1e-6).optimal
+    assert found.n_iter > 1
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-10])
@@ -121,18 +127,18 @@ def test_a_path_begun_on_a_part_ends_where_it_should(tol):
     X, y = tall(60_000, 4)
     X[:, 3] *= np.random.default_rng(3).random(len(X)) < 1e-3  # of which the part sees little
     problem = linear_svc(X, y, np.ones(len(y)), 1.0, squared=False)
-    w, coef, n_iter, stopped = Smoothing(tol, 1000).solve(problem)
-    assert stopped == "converged"
-    assert problem.certify(w, coef, tol).optimal
-    assert n_iter < 80
+    found = solved(problem, tol)
+    assert found.converged
+    assert problem.certify(found.weights, found.coef, tol).optimal
+    assert found.n_iter < 80
 
 
 def test_no_tolerance_is_an_end_too():
     X, y = tall(3000, 3)
     problem = linear_svc(X, y, np.ones(len(y)), 1.0, squared=False)
-    w, coef, n_iter, _ = Smoothing(1e-17, 1000).solve(problem)
-    assert n_iter < 200
-    assert problem.certify(w, coef, 1e-12).optimal
+    found = solved(problem, 1e-17)
+    assert found.n_iter < 200
+    assert problem.certify(found.weights, found.coef, 1e-12).optimal
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -140,9 +146,9 @@ def test_rare_points_of_great_weight(seed):
     X, _ = tall(2500, 6, seed)
     y = np.where(np.random.default_rng(seed).random(len(X)) < 0.002, 1.0, -1.0)
     problem = linear_svc(X, y, np.where(y > 0, 1e6, 1.0), 1.0, squared=False)
-    w, coef, _, stopped = Smoothing(1e-4, 1000).solve(problem)
-    assert stopped == "converged"
-    assert problem.certify(w, coef, 1e-4).optimal
+    found = solved(problem, 1e-4)
+    assert found.converged
+    assert problem.certify(found.weights, found.coef, 1e-4).optimal
 
 
 @pytest.mark.parametrize("size", [1e-17, 1e-14, 1e-12])
@@ -152,18 +158,17 @@ def test_a_part_that_loses_next_to_nothing(size):
     part = np.random.default_rng(0).choice(len(X), len(X) // 8, replace=False)
     y[np.setdiff1d(np.arange(len(X)), part)[:10]] = 1e3
     problem = linear_svr(X, y, np.ones(len(y)), 1.0, 0.0, squared=False)
-    w, coef, _, stopped = Smoothing(1e-4, 1000).solve(problem)
-    assert stopped == "converged"
-    assert problem.certify(w, coef, 1e-4).optimal
+    found = solved(problem, 1e-4)
+    assert found.converged
+    assert problem.certify(found.weights, found.coef, 1e-4).optimal
 
 
 def test_every_step_counts_for_who_limits_them():
     X, y = tall(20_000, 3)
     problem = linear_svc(X, y, np.ones(len(y)), 1.0, squared=False)
-    w, _, n_iter, stopped = Smoothing(1e-8, 0).solve(problem)
-    assert not np.any(w)
-    w, _, n_iter, stopped = Smoothing(1e-8, 2).solve(problem)
-    assert (n_iter, stopped) == (2, "max_iter")
+    assert not np.any(solved(problem, 1e-8, 0).weights)
+    limited = solved(problem, 1e-8, 2)
+    assert (limited.n_iter, limited.stopped) == (2, "max_iter")
 
 
 def test_not_converged_hands_back_the_best_point():
@@ -171,5 +176,5 @@ def test_not_converged_hands_back_the_best_point():
     C = np.ones(len(y))
     C[:3] = 1e9
     problem = linear_svc(X, y, C, 1.0, squared=False)
-    short, long = (Smoothing(1e-12, k).solve(problem)[0] for k in (20, 200))
+    short, long = (solved(problem, 1e-12, k).weights for k in (20, 200))
     assert problem.primal(long) <= problem.primal(short) * (1 + 1e-12)

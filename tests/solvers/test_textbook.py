@@ -4,16 +4,16 @@ import itertools
 
 import numpy as np
 import pytest
+from matrices import matrix_of
 from zoo import ZOO
 
 from maxmargin import solvers
-from maxmargin.engines import engine_named
 from maxmargin.kernels import RBF, Linear
 from maxmargin.problems import c_svc
-from maxmargin.solvers.base import Budget, biases
+from maxmargin.problems.trace import Trace
+from maxmargin.solvers.base import Budget, Solution
 from maxmargin.solvers.coordinate_ascent import maximise_quadratic, room_alone
 from maxmargin.solvers.textbook import Multipliers
-from maxmargin.solvers.trace import Trace
 
 
 @pytest.fixture
@@ -23,16 +23,15 @@ def problem():
 
 def solved(problem, solver, **limits):
     trace = Trace()
-    with engine_named("cpu") as engine:
-        budget = Budget(limits.pop("max_iter", 10**6), trace=trace)
-        return solver.solve(problem, engine, budget), trace
+    budget = Budget(limits.pop("max_iter", 10**6), trace=trace)
+    return solver.solve(problem, budget), trace
 
 
 class Before:
     """The state in which the steps of a trace were chosen, computed anew from the multipliers."""
 
     def __init__(self, problem, trace):
-        self.y, self.K = problem.linear, problem.kernel(problem.X)
+        self.y, self.K = problem.linear, problem.matrix.values(np.arange(problem.n))
         self.C = problem.upper - problem.lower
         self.alpha, self.b = np.zeros(problem.n), 0.0
         self.steps = trace.steps
@@ -56,8 +55,8 @@ class Before:
 
 def two_points(y, alpha, C=(1.0, 3.0)):
     X, y = np.array([[0.0], [2.0]]), np.array(y, dtype=float)
-    problem = c_svc(Linear(), X, y, np.array(C))
-    return Multipliers(problem, Budget(100), 1e-3, start=y * np.array(alpha))
+    problem = c_svc(matrix_of(Linear(), X), y, np.array(C))
+    return Multipliers(problem, Budget(100), 1e-3, start=Solution.at(y * np.array(alpha)))
 
 
 def test_ends_of_the_segment():
@@ -70,7 +69,7 @@ def test_ends_of_the_segment():
 def test_eta_is_the_squared_distance_and_zero_for_equal_points():
     assert two_points([1, -1], [0.0, 0.0]).curvature(0, 1) == 4.0  # K_ii + K_jj - 2 K_ij
     X = np.random.default_rng(0).standard_normal((4, 3))
-    problem = c_svc(RBF(), np.vstack([X, X]), np.repeat([1.0, -1.0], 4), np.ones(8))
+    problem = c_svc(matrix_of(RBF(), np.vstack([X, X])), np.repeat([1.0, -1.0], 4), np.ones(8))
     multipliers = Multipliers(problem, Budget(1), 1e-3)
     assert [multipliers.curvature(i, i + 4) for i in range(4)] == [0.0] * 4
     assert multipliers.curvature(0, 1) > 0
@@ -78,33 +77,37 @@ def test_eta_is_the_squared_distance_and_zero_for_equal_points():
 
 def test_a_pair_without_curvature_goes_to_the_better_end_or_is_skipped():
     X = np.zeros((2, 1))
-    problem = c_svc(Linear(), X, np.array([1.0, -1.0]), np.array([2.0, 5.0]))
+    problem = c_svc(matrix_of(Linear(), X), np.array([1.0, -1.0]), np.array([2.0, 5.0]))
     multipliers = Multipliers(problem, Budget(100), 1e-3)
-    assert not multipliers.step(0, 1, skip_flat=True)
-    assert multipliers.step(0, 1)
+    assert not multipliers.step(0, 1, "random_pair", skip_flat=True)
+    assert multipliers.step(0, 1, "random_pair")
     np.testing.assert_array_equal(multipliers.alpha, [2.0, 2.0])
     assert multipliers.objective == 4.0
 
 
 def test_b_follows_the_multiplier_inside_the_box():
     inside = two_points([1, -1], [0.0, 0.0], C=(9.0, 9.0))
-    inside.step(0, 1)
+    inside.step(0, 1, "random_pair")
     np.testing.assert_allclose(inside.alpha, 0.5)
     assert inside.b == pytest.approx(1.0)  # f = 1 at x = 0 and -1 at x = 2
     at_bounds = two_points([1, -1], [0.0, 0.0], C=(0.1, 0.1))
-    at_bounds.step(0, 1)
+    at_bounds.step(0, 1, "random_pair")
     np.testing.assert_array_equal(at_bounds.alpha, 0.1)
     errors = at_bounds.E - at_bounds.b
     assert at_bounds.b == pytest.approx(-errors.mean())  # the middle of what either would say
 
 
 def test_bias_is_the_mean_of_the_free_points_or_the_middle_of_the_interval():
-    problem = c_svc(Linear(), np.zeros((4, 1)), np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4))
-    gradient, no = np.array([0.1, 0.3, -0.5, 0.9]), 1e200
-    free = np.array([0.0, 0.0, -no, -no]), np.array([0.0, 0.0, no, no])
-    assert biases(problem, gradient, *free) == pytest.approx([0.2])
-    none = np.array([0.0, 0.0, -no, -no]), np.array([no, no, 0.0, 0.0])
-    assert biases(problem, gradient, *none) == pytest.approx([(0.3 - 0.5) / 2])
+    problem = c_svc(
+        matrix_of(Linear(), np.zeros((4, 1))), np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4)
+    )
+    expansion = problem.linear - np.array([0.1, 0.3, -0.5, 0.9])
+    two_free = np.array([0.5, 0.5, 0.0, 0.0])
+    assert problem.biases(two_free, expansion) == pytest.approx([(0.1 + 0.3) / 2])
+    all_at_bounds = np.array([0.0, 0.0, -1.0, -1.0])  # that can only rise
+    assert problem.biases(all_at_bounds, expansion) == pytest.approx([0.9])
+    some_can_fall = np.array([0.0, 1.0, 0.0, -1.0])
+    assert problem.biases(some_can_fall, expansion) == pytest.approx([(0.9 - 0.5) / 2])
 
 
 # Which pair.
@@ -206,11 +209,11 @@ def test_prediction_needs_the_support_vectors_only(problem):
     from maxmargin import SVC
 
     y = problem.linear
-    model = SVC(kernel=problem.kernel).fit(problem.X, y)
+    model = SVC(kernel=problem.kernel).fit(problem.points.X, y)
     assert 0 < len(model.support_) < problem.n
-    K = problem.kernel(problem.X, problem.X[model.support_])
+    K = problem.matrix.values(np.arange(problem.n), model.support_)
     f = K @ model.dual_coef_[0] + model.intercept_[0]
-    np.testing.assert_allclose(model.decision_function(problem.X), f, atol=1e-12)
-    np.testing.assert_array_equal(model.predict(problem.X), np.sign(f))
+    np.testing.assert_allclose(model.decision_function(problem.points.X), f, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(problem.points.X), np.sign(f))
     alone = SVC(kernel=problem.kernel).fit(model.support_vectors_, y[model.support_])
-    np.testing.assert_allclose(alone.decision_function(problem.X), f, atol=1e-6)
+    np.testing.assert_allclose(alone.decision_function(problem.points.X), f, atol=1e-6)

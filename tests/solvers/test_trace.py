@@ -84,14 +84,14 @@ def test_a_fit_that_keeps_the_better_of_two_attempts_replays_that(monkeypatch):
     """A second attempt, from equal points that oppose each other, may end worse than the first."""
     X, y = rows(600)
     first = fitted(SVC(max_iter=50), X, y)
-    solve_from = smo.SMO.solve_from
+    solve_from = smo.SMO._solve_from
 
-    def stalls_early(self, start, expansion, problem, engine, budget):
+    def stalls_early(self, start, problem, budget):
         budget.max_iter = 50 if start is None else 0
-        solution = solve_from(self, start, expansion, problem, engine, budget)
+        solution = solve_from(self, start, problem, budget)
         return smo.replace(solution, stopped="stalled", violation=float(start is not None))
 
-    monkeypatch.setattr(smo.SMO, "solve_from", stalls_early)
+    monkeypatch.setattr(smo.SMO, "_solve_from", stalls_early)
     model = fitted(SVC(trace=True), X, y)
     np.testing.assert_array_equal(model.dual_coef_, first.dual_coef_)
     assert_replays(model, 600)

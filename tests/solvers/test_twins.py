@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from matrices import matrix_of, on
 from oracle import oracle_objective
 from scipy import sparse
 
-from maxmargin.engines import engine_named
 from maxmargin.kernels import RBF
 from maxmargin.problems import c_svc, certify, epsilon_svr, one_class
 from maxmargin.solvers import smo
 from maxmargin.solvers.base import Budget
-from maxmargin.solvers.twins import start_with_twins
+from maxmargin.solvers.starts import start_with_twins
 
 
 def points(n=60, n_different=25, seed=0):
@@ -20,15 +20,19 @@ def points(n=60, n_different=25, seed=0):
 
 def problems(X, rng):
     y = rng.choice([-1.0, 1.0], len(X))
-    yield c_svc(RBF(0.5), X, y, rng.choice([0.5, 1.0, 30.0], len(X)))
-    yield epsilon_svr(RBF(0.5), X, rng.standard_normal(len(X)), np.full(len(X), 3.0), 0.2)
+    yield c_svc(matrix_of(RBF(0.5), X), y, rng.choice([0.5, 1.0, 30.0], len(X)))
+    yield epsilon_svr(
+        matrix_of(RBF(0.5), X), rng.standard_normal(len(X)), np.full(len(X), 3.0), 0.2
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_start_is_feasible_has_no_expansion_and_gains(seed):
     X, rng = points(seed=seed)
     for problem in problems(X, rng):
-        coef = start_with_twins(problem)
+        start = start_with_twins(problem)
+        coef = start.coef
+        np.testing.assert_array_equal(start.expansion, np.zeros(problem.n))
         assert np.all((problem.lower <= coef) & (coef <= problem.upper))
         assert abs(coef.sum()) < 1e-12 * np.abs(coef).sum()
         expansion = problem.kernel(X, X) @ coef
@@ -39,8 +43,10 @@ def test_the_start_is_feasible_has_no_expansion_and_gains(seed):
 def test_sparse_rows_start_where_dense_ones_do():
     X, rng = points()
     y = rng.choice([-1.0, 1.0], len(X))
-    dense, stored = (c_svc(RBF(0.5), Z, y, np.ones(len(y))) for Z in (X, sparse.csr_array(X)))
-    np.testing.assert_array_equal(start_with_twins(dense), start_with_twins(stored))
+    dense, stored = (
+        c_svc(matrix_of(RBF(0.5), Z), y, np.ones(len(y))) for Z in (X, sparse.csr_array(X))
+    )
+    np.testing.assert_array_equal(start_with_twins(dense).coef, start_with_twins(stored).coef)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -49,8 +55,8 @@ def test_what_is_left_of_a_problem_is_its_optimum(seed, monkeypatch):
     monkeypatch.setattr(smo, "WHOLE", 0)
     X, rng = points(seed=seed)
     for problem in problems(X, rng):
-        with engine_named("cpu") as engine:
-            found = smo.SMO(tol=1e-9).solve(problem, engine, Budget(10**6))
+        with on("cpu", problem) as problem:
+            found = smo.SMO(tol=1e-9).precise_for(problem).solve(problem, Budget(10**6))
         proof = certify(problem, found.coef, found.bias, 1e-9)
         assert proof.optimal
         assert proof.dual_objective >= oracle_objective(problem) * (1 - 1e-8)
@@ -58,8 +64,8 @@ def test_what_is_left_of_a_problem_is_its_optimum(seed, monkeypatch):
 
 def test_without_opposed_twins_there_is_no_such_start():
     X, _ = points(30, 30)
-    assert start_with_twins(c_svc(RBF(0.5), X, np.ones(30), np.ones(30))) is None
+    assert start_with_twins(c_svc(matrix_of(RBF(0.5), X), np.ones(30), np.ones(30))) is None
     different = np.unique(X, axis=0)
     y = np.where(np.arange(len(different)) % 2, 1.0, -1.0)
-    assert start_with_twins(c_svc(RBF(0.5), different, y, np.ones(len(y)))) is None
-    assert start_with_twins(one_class(RBF(0.5), X, np.ones(30), 0.5)) is None
+    assert start_with_twins(c_svc(matrix_of(RBF(0.5), different), y, np.ones(len(y)))) is None
+    assert start_with_twins(one_class(matrix_of(RBF(0.5), X), np.ones(30), 0.5)) is None

@@ -1,8 +1,8 @@
 """The command line: `maxmargin fit`, `predict`, `inspect`, ... and LIBSVM's own tools.
 
-Parse, call the public library, print. Invariant: results go to standard output and everything else
-to standard error; a failure is one line and no traceback; the exit code is 0, 1 when the work
-failed, 2 when the command was wrong, 130 after Ctrl-C.
+A command parses its options, calls the public library and prints. Invariant: results go to standard
+output and everything else to standard error; a failure is one line and no traceback; the exit code
+is 0, 1 when the work failed, 2 when the command was wrong, 130 after Ctrl-C.
 """
 
 import sys
@@ -55,6 +55,6 @@ def _run(arguments):
         code = app(arguments or ["--help"], prog_name="maxmargin", standalone_mode=False)
     except Abort:
         raise KeyboardInterrupt from None
-    if code == INTERRUPTED:  # which newer versions of typer return instead
+    if code == INTERRUPTED:  # newer versions of typer return it instead of raising
         raise KeyboardInterrupt
     return (code or 0) if arguments else 2

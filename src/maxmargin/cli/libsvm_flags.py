@@ -1,7 +1,10 @@
-"""LIBSVM's own command lines: one letter and a value, `-w-2 5` glued, files at the end.
+"""LIBSVM's own command lines: options of one letter and a value, `-w-2 5`, and files at the end.
 
-No library parses these: -h is shrinking and not help, and what follows -w is a label.
+No library parses these, because -h is shrinking and not help, and a label follows -w.
 """
+
+import os
+import re
 
 import numpy as np
 from scipy import sparse
@@ -9,6 +12,8 @@ from scipy import sparse
 from maxmargin import files
 from maxmargin.cli.messages import UsageError
 from maxmargin.errors import FileError
+
+CSV_NAME = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$")
 
 
 def parsed(tool, arguments, kinds, flags=(), counts=None, weights=None):
@@ -51,14 +56,17 @@ def _value(tool, word, text, kind):
 
 
 def files_of(tool, usage, rest, fewest, most):
-    """The files of a command, if they are as many as there should be."""
+    """The files of a command, if their number is right."""
     if not fewest <= len(rest) <= most:
         raise UsageError(f"{tool}: usage: {usage}")
     return rest
 
 
 def read_rows(path):
-    """Rows and targets of a file whose indices count from 1, as LIBSVM's do."""
+    """Rows and targets of a file whose indices count from 1, as LIBSVM's do; or of a table with the
+    name of a CSV file, so that its features can be scaled for LIBSVM, too."""
+    if CSV_NAME.search(os.fspath(path).lower()):
+        return _rows_of_csv(path)
     table, y, *_ = files.read_data(path, format="svmlight", zero_based=True)
     if np.any(table.indices == 0):
         raise FileError(f"{path}: has the index 0, and indices begin at 1 in LIBSVM's files.")
@@ -66,15 +74,22 @@ def read_rows(path):
     return sparse.csr_matrix((table.data, table.indices - 1, table.indptr), shape=shape), y
 
 
+def _rows_of_csv(path):
+    data = files.read_data(path, format="csv")
+    if data.y.dtype.kind not in "if":
+        raise FileError(f"{path}: LIBSVM's labels are numbers, not {str(data.y[0])!r}.")
+    return sparse.csr_matrix(data.X), data.y
+
+
 def evaluation(y, predicted, is_regression, prefix=""):
-    """LIBSVM's lines about how good predictions are; `prefix` is that of cross validation."""
+    """LIBSVM's lines about how good predictions are; cross validation has a `prefix`."""
     tail = "" if prefix else " (regression)"
     if not is_regression:
         hits, n = int(np.sum(predicted == y)), len(y)
         counts = "" if prefix else f" ({hits}/{n}) (classification)"
         return f"{prefix}Accuracy = {100 * hits / n:g}%{counts}\n"
     a, b = predicted - np.mean(predicted), y - np.mean(y)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of constants it is NaN, as in LIBSVM
+    with np.errstate(divide="ignore", invalid="ignore"):  # constants give NaN, as in LIBSVM
         squared = np.square(a @ b) / ((a @ a) * (b @ b))
     error = np.mean((predicted - y) ** 2)
     return (

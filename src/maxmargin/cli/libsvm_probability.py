@@ -20,12 +20,12 @@ from maxmargin.files.libsvm_writer import write_libsvm
 
 
 def pairs_of(classes):
-    """The pairs in the order of a file that `save_libsvm` writes: of two, the second is first."""
+    """The pairs in the order in which `save_libsvm` writes them; the second of two comes first."""
     return [(1, 0)] if len(classes) == 2 else list(combinations(range(len(classes)), 2))
 
 
 def fit_sigmoids(model, X, y):
-    """(A, B) of every pair, from decision values of points that the machine has not seen."""
+    """The (A, B) of every pair, from decision values of points that the machine has not seen."""
     found = []
     for first, second in pairs_of(model.classes_):
         rows = np.flatnonzero(np.isin(y, model.classes_[[first, second]]))
@@ -54,7 +54,7 @@ def _for_signs(model, first, second):
 
 
 def platt(decisions, is_first):
-    """The A and B that make the labels likeliest, the targets a little inside 0 and 1."""
+    """The A and B that make the labels likeliest, with targets a little inside 0 and 1."""
     n_first, n_second = is_first.sum(), (~is_first).sum()
     target = np.where(is_first, (n_first + 1) / (n_first + 2), 1 / (n_second + 2))
 
@@ -69,7 +69,7 @@ def platt(decisions, is_first):
 
 
 def save_with_sigmoids(model, sigmoids, path):
-    """A LIBSVM model file with the lines probA and probB."""
+    """Write a LIBSVM model file with the lines probA and probB."""
     A, B = (" ".join(f"{value:.17g}" for value in values) for values in zip(*sigmoids, strict=True))
     without = io.BytesIO()
     with reasons_named(path), replacing(path) as file:
@@ -79,9 +79,9 @@ def save_with_sigmoids(model, sigmoids, path):
 
 
 def read_sigmoids(path):
-    """(labels in the file's order, A, B) of a classifier in a LIBSVM file, or None without any.
+    """(labels in the file's order, A, B) of a classifier in a LIBSVM file, or None if it has none.
 
-    The file has been read as a model before, so that its lines are in order.
+    The file has been read as a model before, so its lines are valid.
     """
     head = {}
     with open(path, "rb") as file:
@@ -97,7 +97,7 @@ def read_sigmoids(path):
 
 
 def probabilities(model, sigmoids, X):
-    """A column per label, in the file's order."""
+    """The probabilities, a column per label in the file's order."""
     labels, A, B = sigmoids
     places = np.searchsorted(model.classes_, labels)
     decisions = _pair_decisions(model, X)

@@ -5,25 +5,27 @@ import os
 import sys
 import warnings
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
 
-import numpy as np
+INTERRUPTED = 130  # Shells report this code for a process that Ctrl-C has ended.
 
-INTERRUPTED = 130  # as shells report a process that Ctrl-C has ended
-
-# Whose text is written for users; of anything else the name of the class is shown too.
+# The text of these is written for users; for anything else the name of the class is shown, too.
 EXPECTED = (ValueError, OSError, TypeError, ImportError, MemoryError)
 
 
 class UsageError(ValueError):
-    """The command itself is wrong: exit code 2."""
+    """The command itself is wrong; the exit code is 2."""
 
     exit_code = 2
 
 
 def say(text):
-    """One line on standard error."""
+    """Write one line to standard error."""
     sys.stderr.write(f"maxmargin: {' '.join(str(text).split())}\n")
+
+
+def is_watched():
+    """Whether somebody may be looking at standard error."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def exit_code_of(work):
@@ -35,7 +37,7 @@ def exit_code_of(work):
     except KeyboardInterrupt:
         say("interrupted; no file is left half-written.")
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
@@ -44,7 +46,7 @@ def exit_code_of(work):
 
 
 def _words(error):
-    if hasattr(error, "format_message"):  # typer's, whose class depends on its version
+    if hasattr(error, "format_message"):  # typer's errors, whose class depends on its version
         return error.format_message()
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
@@ -55,17 +57,19 @@ def _words(error):
 
 @contextmanager
 def warnings_in_one_line():
-    """Warnings for users on standard error, without their place in the code."""
+    """Write warnings for users to standard error, without their place in the code."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest, **more: say(f"warning: {message}")
         warnings.simplefilter("always")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
+        # A command compares the names itself, when it reads the data.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
         yield
 
 
 def write(text):
-    """A result, on standard output."""
+    """Write a result to standard output."""
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
@@ -74,21 +78,6 @@ def write_json(value):
 
 
 def json_of(value):
+    from maxmargin.files.access import plain
+
     return json.dumps(plain(value), allow_nan=False)
-
-
-def plain(value):
-    """The value in terms of JSON; a number that is not finite becomes null."""
-    if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
-    if is_dataclass(value):
-        return plain(asdict(value))
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

@@ -1,181 +1,202 @@
-"""Models and data as commands use them: which file is what, and rows as the model expects them."""
+"""Models and data as commands use them: formats of files, and rows as the model expects them."""
 
 import os
 import re
-from contextlib import nullcontext
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import get_tags
 
 from maxmargin import arrays, files
-from maxmargin.cli.messages import say
+from maxmargin.cli.messages import UsageError, say
 from maxmargin.cli.names import FORMATS
 from maxmargin.cli.scaling import Scaling
 from maxmargin.errors import FileError
-from maxmargin.files.access import reasons_named, replacing, restoring
-from maxmargin.files.libsvm_writer import write_libsvm
-from maxmargin.files.models import write_model
+from maxmargin.estimators.pipelines import last_step
+from maxmargin.files import archive
+from maxmargin.files.access import reasons_named, replacing
+from maxmargin.files.advice import steps_of
+from maxmargin.files.columns import parts_of
+from maxmargin.files.csv_columns import Known, listed
+from maxmargin.files.onnx_columns import inputs_of
+from maxmargin.files.tables import name_of, read_table
 
-# After the names of scaled features: such a model needs its ranges, and no others.
-SCALED = " (scaled {})"
+# What older versions wrote after the names of scaled features: which ranges stand beside the model.
 IS_SCALED = re.compile(r"(.*) \(scaled ([0-9a-f]{16})\)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A model from a file, the scaling of its features, and their names where it has any."""
-
-    model: object
-    scaling: Scaling | None
-    names: list[str] | None
-
-
-def ranges_of(path):
-    """The file of ranges that stands beside a model of scaled features."""
-    return os.fspath(path) + ".range"
+def first_step(model):
+    """The model itself, or the step of a pipeline that takes the rows."""
+    return steps_of(model)[0][1]
 
 
 def format_of(path):
-    """By the suffix; None when that says nothing."""
+    """The format of the suffix; None when there is none."""
     suffix = os.path.splitext(path)[1].lower()
     return next((name for name, suffixes in FORMATS.items() if suffix in suffixes), None)
 
 
-def check_no_ranges_beside(path, format=None):
-    """A LIBSVM file of unscaled features would be taken to be scaled by ranges beside it; these
-    are not removed, as they may be the user's own, from svm-scale."""
-    beside = ranges_of(path)
-    if (format or format_of(path)) == "libsvm" and os.path.exists(beside):
+def format_named(verb, path):
+    """The format of a file's name; a name without one is refused."""
+    found = format_of(path)
+    if found is None:
+        raise UsageError(
+            f"{verb}: which format is {path}? A model's name ends in .mm, in .model or .libsvm "
+            f"(LIBSVM's) or in .onnx{'; or say --to' * (verb == 'convert')}."
+        )
+    return found
+
+
+def check_libsvm_can_hold(path, is_scaled=False, has_more=False):
+    """Refuse steps before a machine, which LIBSVM's files cannot hold; and a name under which an
+    unscaled model would be taken for one of an older version, scaled by the ranges beside it."""
+    if has_more:
+        reason = "LIBSVM's format cannot hold what fills or encodes columns"
+        raise FileError(f"{path}: {reason}; write .mm or .onnx.")
+    if is_scaled:
+        what = "write .mm or .onnx, or scale the data with svm-scale first"
+        raise FileError(f"{path}: LIBSVM's format cannot hold the scaling; {what}.")
+    if os.path.exists(beside := _ranges_of(path)):  # the user may have written it
         what = "choose another name for the model or remove that file"
         raise FileError(f"{beside}: would scale the features of {path}, which are not; {what}.")
 
 
-def save_model(opened, path, format=None):
-    """Write a model in the format asked for, or that of the suffix, or ours; with its ranges.
-
-    Either both files are new or both as they were.
-    """
-    format, beside = format or format_of(path) or "mm", ranges_of(path)
-    if opened.scaling is None:
-        check_no_ranges_beside(path, format)
-    keeping = nullcontext() if opened.scaling is None else restoring(beside)
-    with reasons_named(path), keeping, replacing(path) as file:
-        _write(opened, format, file)
-        if opened.scaling is not None:
-            opened.scaling.save(beside)  # before the model has its name: it is never without them
-    if opened.scaling is not None and format != "mm":
-        ours = " (predict, inspect and plot do so)" if format == "libsvm" else ""
-        say(f"{path} takes scaled features: `maxmargin svm-scale -r {beside} DATA`{ours}.")
-
-
-def _write(opened, format, file):
-    if format == "libsvm":
-        write_libsvm(opened.model, file)
+def save_model(model, path, format=None):
+    """Write a model in the given format, or that of the suffix, or ours."""
+    format = format or format_of(path) or "mm"
+    if format == "mm":
+        files.save(model, path)
     elif format == "onnx":
-        file.write(files.to_onnx(opened.model).SerializeToString())
+        with reasons_named(path), replacing(path) as file:
+            file.write(files.to_onnx(model).SerializeToString())
+        if len(inputs := graph_inputs(model)) > 1:
+            listed = [f"{one} is {', '.join(map(str, columns))}" for one, columns in inputs.items()]
+            say(f"{path}: takes numbers and words apart: {'; '.join(listed)}.")
     else:
-        _name_features(opened)
-        write_model(opened.model, file)
-
-
-def _name_features(opened):
-    """Keep the names of the columns in the model, marked if they were scaled."""
-    model, names = opened.model, opened.names
-    if opened.scaling is not None:
-        names = names or _no_names(model.n_features_in_)
-        names = [name + SCALED.format(opened.scaling.fingerprint) for name in names]
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
-
-
-def _no_names(n_features):
-    """Marks need names: empty ones, which a table cannot have in its header."""
-    return [""] * n_features
+        more = (SimpleImputer, OneHotEncoder)
+        has_more = any(isinstance(one, more) for _, one in parts_of(steps_of(model)))
+        check_libsvm_can_hold(path, isinstance(model, Pipeline), has_more)
+        files.save_libsvm(model, path)
+        if getattr(model, "_calibrated", False):
+            say(f"{path}: LIBSVM's format cannot hold the probabilities, which are left out.")
 
 
 def open_model(path):
-    """A model of ours or LIBSVM's, told apart by how the file begins."""
+    """A model of ours or LIBSVM's, recognised by the first bytes of the file."""
     with open(path, "rb") as file:
-        is_libsvm = file.read(8) == b"svm_type"
-    return _open_libsvm(path) if is_libsvm else _open_ours(path)
+        start = file.read(8)
+    if not start:
+        raise FileError(f"{path}: is empty.")
+    if start == b"svm_type":
+        model = _open_libsvm(path)
+    elif not start.startswith(archive.FIRST_BYTES):
+        raise FileError(f"{path}: not a model file, ours or LIBSVM's; the model comes before data.")
+    else:
+        model = _open_ours(path)
+    if not hasattr(model, "predict"):
+        raise FileError(f"{path}: a {type(last_step(model)).__name__} does not predict.")
+    return model
+
+
+# Older versions scaled the features by a file of ranges beside the model, and marked their names.
+
+
+def _ranges_of(path):
+    return os.fspath(path) + ".range"
 
 
 def _open_libsvm(path):
-    """LIBSVM's text cannot say that features were scaled; a file of ranges beside it does."""
-    model, beside = files.load_libsvm(path), ranges_of(path)
+    model, beside = files.load_libsvm(path), _ranges_of(path)
     if not os.path.exists(beside):
-        return Opened(model, None, None)
+        return model
     scaling = Scaling.load(beside, model.n_features_in_)
     n_features = len(scaling.smallest)
     if n_features > model.n_features_in_:  # the last may be zero in all support vectors
         model = files.load_libsvm(path, n_features=n_features)
     say(f"{path}: its features are scaled as {beside} says.")
-    return Opened(model, scaling, None)
+    return scaling.before(model)
 
 
 def _open_ours(path):
     model = files.load(path)
-    if not hasattr(model, "predict"):
-        raise FileError(f"{path}: a {type(model).__name__} does not predict.")
-    names, scaling = vars(model).pop("feature_names_in_", None), None
-    if names is not None:
-        names = [str(name) for name in names]
-        marked = [IS_SCALED.fullmatch(name) for name in names]
-        if all(marked):
-            names = [found[1] for found in marked]
-            names = None if names == _no_names(len(names)) else names
-            scaling = _ranges_beside(path, model.n_features_in_, marked[0][2])
-    return Opened(model, scaling, names)
-
-
-def _ranges_beside(path, n_features, fingerprint):
-    beside = ranges_of(path)
+    marked = [IS_SCALED.fullmatch(name) for name in getattr(model, "feature_names_in_", [])]
+    if isinstance(model, Pipeline) or not marked or not all(marked):
+        return model
+    beside, fingerprint = _ranges_of(path), marked[0][2]
     if not os.path.exists(beside):
         raise FileError(f"{path}: was fitted on scaled features, and {beside} is missing.")
-    scaling = Scaling.load(beside, n_features)
+    scaling = Scaling.load(beside, model.n_features_in_)
     if scaling.fingerprint != fingerprint:
         raise FileError(f"{beside}: the ranges are not those that {path} was fitted with.")
-    return scaling
+    del model.feature_names_in_
+    return with_names(scaling.before(model), [found[1] for found in marked])
+
+
+def with_names(model, names):
+    """Keep the names of a table's columns, unless all are empty."""
+    if names is not None and any(names):
+        first_step(model).feature_names_in_ = np.array(names, dtype=object)
+    return model
+
+
+def with_columns(model, data):
+    """Keep the columns of a table, so that they need not be named again."""
+    last = last_step(model)
+    if data.target_name is not None:
+        last.target_name_ = data.target_name
+    if data.target_position is not None:
+        last.target_position_ = data.target_position
+    return with_names(model, data.feature_names)
 
 
 def target_of(text):
-    """The option --target: a position if it is a whole number (0 is the first), else a name."""
-    if text is None:
-        return -1
-    try:
-        return int(text)
-    except ValueError:
-        return text
+    """The option --target; the last column unless it is given."""
+    return -1 if text is None else text
 
 
-def data_for(opened, path, target=None):
-    """Rows for a model and their targets; None for these when the table has only features."""
-    width = opened.model.n_features_in_
-    data = files.read_data(path, target=target_of(target), n_features=width)
-    if target is None and not sparse.issparse(data.X) and data.X.shape[1] == width - 1:
-        data = _without_target(path, header="auto" if data.feature_names is None else True)
-    if data.X.shape[1] != width:
-        raise FileError(f"{path}: has {data.X.shape[1]} features, and the model {width}.")
-    if None not in (opened.names, data.feature_names) and opened.names != data.feature_names:
-        other = next(a for a, b in zip(data.feature_names, opened.names, strict=True) if a != b)
-        raise FileError(f"{path}: the model has other columns, or in another order: not {other!r}.")
-    X = data.X if opened.scaling is None else opened.scaling.transform(data.X)
-    return as_fitted(opened.model, X), data.y, data.feature_names
+def known_columns(model, target=None, drop=()):
+    """What a model knows about the columns of a table, and what a user says about them."""
+    first, last = first_step(model), last_step(model)
+    names = getattr(first, "feature_names_in_", None)
+    return Known(
+        n_features=first.n_features_in_,
+        names=None if names is None else names.tolist(),
+        categorical=tuple(inputs_of(first)[1].tolist()),
+        keeps_missing=any(isinstance(one, SimpleImputer) for _, one in parts_of(steps_of(model))),
+        target_name=getattr(last, "target_name_", None),
+        target_position=getattr(last, "target_position_", -1),
+        target=target,
+        drop=tuple(drop),
+    )
 
 
-def _without_target(path, header):
-    """All columns as features: the first is read as the target and put back."""
-    data = files.read_data(path, target=0, header=header)
-    if data.y.dtype.kind not in "if":
-        raise FileError(f"{path}: the first column must be numbers.")
-    X = np.column_stack([data.y.astype(np.float64), data.X])
-    names = None if data.feature_names is None else [data.target_name, *data.feature_names]
-    return data._replace(X=X, y=None, feature_names=names, target_name=None)
+def graph_inputs(model):
+    """The columns of each input that an ONNX graph of the model has, by name or position."""
+    first = first_step(model)
+    names = getattr(first, "feature_names_in_", np.arange(first.n_features_in_))
+    inputs = dict(zip(("X", "words"), inputs_of(first), strict=True))
+    return {name: names[places].tolist() for name, places in inputs.items() if len(places)}
+
+
+def data_for(model, path, target=None, drop=()):
+    """Rows for a model and their targets, which are None when the table has only features."""
+    known = known_columns(model, target, drop)
+    data = read_table(path, known, n_features=known.n_features)
+    if known.categorical and sparse.issparse(data.X):
+        raise FileError(f"{path}: is svmlight, and the model needs a table with words.")
+    if data.ignored:
+        say(f"{name_of(path)}: ignores what the model does not know: {listed(data.ignored)}")
+    if data.y is None and data.target_position is not None:
+        say(f"{name_of(path)}: the target is not known in all rows, so there is no score.")
+    return as_fitted(model, data.X), data.y, data.feature_names
 
 
 def as_fitted(model, X):
-    """Dense rows for a machine that was fitted on dense rows."""
-    fitted_on = getattr(model, "support_vectors_", getattr(model, "X_fit_", None))
-    is_dense = isinstance(fitted_on, np.ndarray)
+    """The rows, dense for a model that was fitted on dense rows or takes no others."""
+    last = last_step(model)
+    fitted_on = getattr(last, "support_vectors_", getattr(last, "X_fit_", None))
+    is_dense = isinstance(fitted_on, np.ndarray) or not get_tags(model).input_tags.sparse
     return arrays.dense(X) if is_dense and sparse.issparse(X) else X

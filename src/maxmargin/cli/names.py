@@ -1,4 +1,4 @@
-"""The words that options take, apart from all that is slow to load: help must come at once."""
+"""The words that options take, without anything that is slow to load, so that help is instant."""
 
 ESTIMATORS = {
     "svc": "SVC",
@@ -11,3 +11,4 @@ ESTIMATORS = {
 }
 FORMATS = {"mm": (".mm",), "libsvm": (".libsvm", ".model"), "onnx": (".onnx",)}
 EXPERIMENTS = ("simulation", "approximation", "reviews", "bias-variance")
+FILLINGS = ("mean", "median")

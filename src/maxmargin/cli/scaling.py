@@ -1,32 +1,35 @@
-"""Features brought to one range, and the file that says how: that of LIBSVM's `svm-scale`.
+"""Scaling of features to one range, and its file, which is that of LIBSVM's `svm-scale`.
 
     x'  =  lower + (upper - lower) (x - smallest) / (largest - smallest)
 
-The range may also be mean - deviation ... mean + deviation, for -1 ... 1: then the features are
-standardised, and the same file says so. A feature that never varied is dropped (it becomes zero).
+A feature that never varied is dropped (it becomes zero).
 """
 
 from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
-from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from maxmargin.errors import FileError
 from maxmargin.files.access import replacing
 from maxmargin.files.sparse_text import LARGEST_INDEX
 
+# A number that is divided by this counts for nothing, and the square of this is still finite.
+ENORMOUS = 1e150
+
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """How features are scaled, and the target if that is too.
+    """How features are scaled, and the target if it is scaled, too.
 
     Attributes
     ----------
     lower, upper : float
-        Where smallest and largest go.
+        The range of the scaled features.
     smallest, largest : arrays of shape (d,)
-        Equal for a feature that is dropped.
+        The range of each feature; both are equal for a feature that is dropped.
     target : (lower, upper, smallest, largest), optional
     """
 
@@ -38,31 +41,14 @@ class Scaling:
 
     @classmethod
     def to_range(cls, X, lower=-1.0, upper=1.0, target=None):
-        """Of the smallest and the largest value of each column."""
-        return cls(lower, upper, _per_column(X.min(axis=0)), _per_column(X.max(axis=0)), target)
-
-    @classmethod
-    def standard(cls, X):
-        """Mean 0 and deviation 1; sparse columns keep their zeros and are divided by their largest
-        size instead."""
-        if sparse.issparse(X):
-            size = _per_column(abs(X).max(axis=0))
-            return cls(-1.0, 1.0, -size, size)
-        mean, deviation = X.mean(axis=0), X.std(axis=0)
-        deviation[deviation <= 1e-12 * np.abs(mean)] = 0.0  # constant, up to rounding
-        return cls(-1.0, 1.0, mean - deviation, mean + deviation)
+        """The scaling that brings the columns of a sparse matrix to the range."""
+        ends = (end.toarray().ravel().astype(np.float64) for end in (X.min(axis=0), X.max(axis=0)))
+        return cls(lower, upper, *ends, target)
 
     def transform(self, X):
-        """X scaled; sparse only where zeros stay zeros."""
-        if X.shape[1] != len(self.smallest):
-            raise ValueError(f"the data have {X.shape[1]} features, {len(self.smallest)} expected.")
-        if not sparse.issparse(X):
-            return self._scaled(X, self.smallest, self.largest)
-        if np.any(self._scaled(np.zeros_like(self.smallest), self.smallest, self.largest)):
-            return self.transform(X.toarray())
-        X = X.tocsr(copy=True)
-        X.data = self._scaled(X.data, self.smallest[X.indices], self.largest[X.indices])
-        return X
+        """The scaled X, which is a dense array."""
+        scaled = _mapped(X, self.lower, self.upper, self.smallest, self.largest)
+        return np.where(self.largest != self.smallest, scaled, 0.0)
 
     def transform_target(self, y):
         if self.target is None:
@@ -70,9 +56,21 @@ class Scaling:
         lower, upper, smallest, largest = self.target
         return _mapped(np.asarray(y, dtype=float), lower, upper, smallest, largest)
 
-    def _scaled(self, X, smallest, largest):
-        varies = largest != smallest
-        return np.where(varies, _mapped(X, self.lower, self.upper, smallest, largest), 0.0)
+    def before(self, model):
+        """A pipeline that scales for a fitted model: x' = (x - centre) / scale in every feature.
+
+        It takes sparse rows if zeros stay zeros.
+        """
+        if not self.lower < self.upper or np.any(self.largest < self.smallest):
+            raise FileError("the ranges beside the model must rise.")
+        varies = self.largest != self.smallest
+        scale = np.full(len(varies), ENORMOUS)
+        scale[varies] = (self.largest - self.smallest)[varies] / (self.upper - self.lower)
+        centre = np.where(varies, self.smallest - self.lower * scale, 0.0)
+        scaler = StandardScaler(with_mean=bool(np.any(centre)))
+        scaler.mean_, scaler.scale_, scaler.var_ = centre, scale, scale**2
+        scaler.n_features_in_ = len(scale)
+        return make_pipeline(scaler, model)
 
     def save(self, path):
         with replacing(path) as file:
@@ -80,7 +78,7 @@ class Scaling:
 
     @property
     def fingerprint(self):
-        """Sixteen letters that tell this scaling from any other."""
+        """Sixteen letters that identify this scaling."""
         return sha256(self._text()).hexdigest()[:16]
 
     def _text(self):
@@ -95,7 +93,7 @@ class Scaling:
 
     @classmethod
     def load(cls, path, n_features=0):
-        """Read a file of ranges, for that many features or as many as it mentions if these are
+        """Read a file of ranges, for `n_features` features or as many as it mentions if these are
         more; those that it does not mention are dropped."""
         with open(path, encoding="ascii", errors="replace") as file:
             rows = [line.split() for line in file if line.strip()]
@@ -118,15 +116,10 @@ class Scaling:
 
 
 def _mapped(X, lower, upper, smallest, largest):
-    """The ends of the range are reached exactly."""
+    """The scaled X, which reaches the ends of the range exactly."""
     width = np.where(largest != smallest, largest - smallest, 1.0)
     inside = lower + (upper - lower) * (X - smallest) / width
     return np.where(smallest == X, lower, np.where(largest == X, upper, inside))
-
-
-def _per_column(values):
-    values = values.toarray() if sparse.issparse(values) else values
-    return np.asarray(values, dtype=np.float64).ravel()
 
 
 def _numbers(words, count):

@@ -14,29 +14,33 @@ from sklearn.datasets import make_classification
 from sklearn.svm import SVC as SklearnSVC
 
 import maxmargin
+from maxmargin import arrays
 from maxmargin.cli.messages import UsageError, say, write, write_json
-from maxmargin.cli.models import Opened, data_for, open_model, save_model
+from maxmargin.cli.models import data_for, first_step, known_columns, open_model, save_model
 from maxmargin.cli.work import describe, fit_with_line, lines_of, score
 from maxmargin.datasets import make_moons
+from maxmargin.displays.models import rows_at_last_step
 from maxmargin.errors import FileError
+from maxmargin.estimators.pipelines import last_step
 from maxmargin.files.access import replacing
+from maxmargin.files.tables import name_of
 from maxmargin.inspection import kkt_report, margins
 
+TOLD_FROM = 0.5  # A fit of fewer seconds has compiled nothing.
 NO_CERTIFICATE = "no certificate: the file does not hold one (LIBSVM's never do)."
-WARM_UP_ROWS = 300
 
 
-def inspect(model_path, data_path, target, as_json):
-    opened = open_model(model_path)
-    model, facts = opened.model, describe(opened.model)
-    certificate = getattr(model, "certificate_", None)
-    report = None if certificate is None else kkt_report(model)
+def inspect(model_path, data_path, target, drop, as_json):
+    model = open_model(model_path)
+    last, facts = last_step(model), describe(model)
+    certificate = getattr(last, "certificate_", None)
+    report = None if certificate is None else kkt_report(last)
     found = None
     if data_path is not None:
-        X, y, _ = data_for(opened, data_path, target)
+        X, y, _ = data_for(model, data_path, target, drop)
         facts |= score(model, model.predict(X), y)
-        if y is not None and _has_margins(model):
-            found = margins(model, X, y)
+        if y is not None and _has_margins(last):
+            found = _margins(model, X, y, data_path)
     if as_json:
         write_json({**facts, "certificate": certificate, "kkt": _conditions(report)} | _of(found))
         return
@@ -46,8 +50,21 @@ def inspect(model_path, data_path, target, as_json):
         say(NO_CERTIFICATE)
 
 
+def _margins(model, X, y, path):
+    """The margins of the rows whose label was in the fit; the others have none."""
+    last = last_step(model)
+    known = np.isin(y, last.classes_)
+    if not np.all(known):
+        count, other = f"{np.sum(~known)} of {len(y)} rows", str(y[~known][0])
+        reason = f"have labels that were not in the fit, like {other!r}, and so no margins"
+        say(f"{name_of(path)}: {count} {reason}.")
+    if not np.any(known):
+        return None
+    return margins(last, rows_at_last_step(model, arrays.take(X, np.flatnonzero(known))), y[known])
+
+
 def _has_margins(model):
-    """A kernel machine needs |w|, which LIBSVM's files do not hold; a linear one has it."""
+    """Whether |w| is known. A linear machine has it, but LIBSVM's files do not hold it."""
     is_kernel_machine = hasattr(model, "dual_coef_")
     return is_classifier(model) and hasattr(model, "norms_" if is_kernel_machine else "coef_")
 
@@ -63,26 +80,27 @@ def _of(found):
     return {"margins": {name: getattr(found, name) for name in names}}
 
 
-def plot(model_path, data_path, output, target):
-    opened = open_model(model_path)
-    if not is_classifier(opened.model) or opened.model.n_features_in_ != 2:
-        what = f"a {type(opened.model).__name__} of {opened.model.n_features_in_} features"
-        raise ValueError(f"plot: needs a classifier of two features, got {what}.")
-    X, y, names = data_for(opened, data_path, target)
+def plot(model_path, data_path, output, target, drop):
+    model = open_model(model_path)
+    width, words = first_step(model).n_features_in_, known_columns(model).categorical
+    if not is_classifier(model) or width != 2 or words:
+        what = f"this {type(last_step(model)).__name__} has {width}" + ", with words" * bool(words)
+        raise ValueError(f"plot: needs a classifier of two features; {what}.")
+    X, y, names = data_for(model, data_path, target, drop)
     if y is None:
         raise FileError(f"{data_path}: has no target to colour the points by.")
-    draw(opened.model, X, y, output, names or opened.names, opened.scaling is not None)
+    draw(model, X, y, output, names or getattr(first_step(model), "feature_names_in_", None))
 
 
-def draw(model, X, y, output, names=None, is_scaled=False):
+def draw(model, X, y, output, names=None):
     """Write the picture of a classifier of two features."""
     os.environ.setdefault("MPLBACKEND", "Agg")  # a command needs no window
     from maxmargin.displays import BoundaryDisplay
     from maxmargin.displays.drawing import matplotlib_for
 
     display = BoundaryDisplay.from_estimator(model, X, y, plot=False)
-    words = " (scaled)" if is_scaled else ""
-    display.feature_names = tuple(name + words for name in names or display.feature_names)
+    if names is not None:
+        display.feature_names = tuple(names)
     picture, suffix = io.BytesIO(), Path(output).suffix.lstrip(".") or "png"
     figure = display.plot().figure_
     figure.savefig(picture, format=suffix, dpi=150, bbox_inches="tight")
@@ -108,11 +126,19 @@ def bench(rows, data, quick, as_json):
     for name in libraries:
         seconds, objective = found[name].values()
         write(f"{name:<14}{seconds:>9.3f} s   dual objective {objective:.8g}")
-    write(f"scikit-learn takes {found['ratio']:.1f} times as long")
+    write(f"scikit-learn takes {found['ratio']:.2g} times as long")
+
+
+def compile_all():
+    def tell(model, seconds):
+        if seconds >= TOLD_FROM:
+            write(f"{seconds:6.1f} s  {model}")
+
+    write(f"{maxmargin.compile(tell):6.1f} s  in all; the code is kept for later processes.")
 
 
 def _timed(cls, X, y):
-    cls().fit(X[:WARM_UP_ROWS], y[:WARM_UP_ROWS])  # so that compiling is not counted
+    cls().fit(X, y)  # so that compiling is not counted; fewer rows may need other loops
     began = perf_counter()
     model = cls().fit(X, y)
     seconds = perf_counter() - began
@@ -128,7 +154,7 @@ def demo(output, as_json):
     model = maxmargin.SVC(gamma=2.0)
     fit_with_line(model, X, y)
     paths = {"model": os.path.join(output, "moons.mm")}
-    save_model(Opened(model, None, None), paths["model"])
+    save_model(model, paths["model"])
     try:
         paths["picture"] = os.path.join(output, "moons.png")
         draw(model, X, y, paths["picture"])

@@ -14,8 +14,9 @@ from maxmargin.files.access import replacing
 USAGE = "maxmargin svm-predict [options] test_file model_file output_file"
 HELP = f"""usage: {USAGE}
 
-Predict the label or value of every line of test_file, `label index:value ...`, with a model that
-svm-train has written, ours or LIBSVM's; print how many are right, or the mean squared error.
+Predict the label or value of every line of test_file, `label index:value ...` or a table in .csv as
+svm-train takes it, with a model that svm-train has written, ours or LIBSVM's; print how many are
+right, or the mean squared error.
 
   -b 0|1       write the probability of each label too; needs a model trained with -b 1 [0]
   -q           print nothing
@@ -49,7 +50,8 @@ def main(arguments):
 
 
 def model_and_rows(model_path, test_path):
-    """The model and the test rows with as many features as either has: LIBSVM knows no number."""
+    """The model and the test rows, with as many features as either has, as LIBSVM's files do not
+    say how many there are."""
     model = files.load_libsvm(model_path)
     if model.kernel == "precomputed":
         table, y, *_ = files.read_data(test_path, format="svmlight", zero_based=True)

@@ -9,8 +9,9 @@ from maxmargin.cli.scaling import Scaling
 USAGE = "maxmargin svm-scale [options] data_filename"
 HELP = f"""usage: {USAGE}
 
-Bring every feature to one range and print the rows. Scale test data by the ranges of the training
-data: save these with -s, and apply them with -r.
+Bring every feature to one range and print the rows, `label index:value ...`. The data are such
+rows, or a table whose name ends in .csv or .tsv, with the label in its last column. Scale test data
+by the ranges of the training data: save these with -s, and apply them with -r.
 
   -l LOWER     where the smallest value of a feature goes [-1]
   -u UPPER     where the largest goes [1]
@@ -20,7 +21,7 @@ data: save these with -s, and apply them with -r.
   --help       print this
 """
 KINDS = {"l": float, "u": float, "y": float, "s": str, "r": str}
-BLOCK_ENTRIES = 2**22
+BLOCK_ENTRIES = 2**22  # This many entries are scaled and written at a time.
 
 
 def main(arguments):
@@ -49,7 +50,7 @@ def main(arguments):
 
 
 def _write_rows(X, y, scaling):
-    """Write label and the entries that are not zero; how many these are."""
+    """Write labels and the entries that are not zero; return how many these are."""
     n_written, step = 0, max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         block = scaling.transform(X[start : start + step].toarray())

@@ -13,7 +13,7 @@ from maxmargin import arrays, files
 from maxmargin.cli.libsvm_flags import evaluation, files_of, parsed, read_rows
 from maxmargin.cli.libsvm_probability import fit_sigmoids, save_with_sigmoids
 from maxmargin.cli.messages import UsageError, write
-from maxmargin.cli.models import check_no_ranges_beside
+from maxmargin.cli.models import check_libsvm_can_hold
 from maxmargin.cli.work import fit_with_line
 from maxmargin.errors import FileError
 from maxmargin.files.libsvm_layout import KERNEL_TYPES, SVM_TYPES, groups_of, opponent_row
@@ -21,8 +21,9 @@ from maxmargin.files.libsvm_layout import KERNEL_TYPES, SVM_TYPES, groups_of, op
 USAGE = "maxmargin svm-train [options] training_set_file [model_file]"
 HELP = f"""usage: {USAGE}
 
-Fit a support vector machine to lines of `label index:value index:value ...`, with indices from 1.
-The model file is LIBSVM's; without a name it is that of the data and .model, in this folder.
+Fit a support vector machine to lines of `label index:value index:value ...`, with indices from 1,
+or to a table whose name ends in .csv or .tsv, with the label in its last column. The model file is
+LIBSVM's; without a name it is that of the data and .model, in this folder.
 
   -s KIND      0 C-SVC, 1 nu-SVC, 2 one class, 3 epsilon-SVR, 4 nu-SVR [0]
   -t KERNEL    0 x.z, 1 (g x.z + r)^d, 2 exp(-g |x-z|^2), 3 tanh(g x.z + r), 4 precomputed [2]
@@ -47,7 +48,8 @@ KINDS = {
     "s": int, "t": int, "d": int, "g": float, "r": float, "c": float, "n": float, "p": float,
     "m": float, "e": float, "h": int, "b": int, "v": int,
 }  # fmt: skip
-CLASSES, KERNELS = tuple(SVM_TYPES.values()), tuple(KERNEL_TYPES.values())  # by LIBSVM's numbers
+# These are in the order of LIBSVM's numbers.
+CLASSES, KERNELS = tuple(SVM_TYPES.values()), tuple(KERNEL_TYPES.values())
 PARAMETERS = {
     "d": "degree", "g": "gamma", "r": "coef0", "c": "C", "n": "nu", "p": "epsilon",
     "m": "cache_size", "e": "tol",
@@ -63,7 +65,7 @@ def main(arguments):
     if options.get("b") and not is_classifier(model):
         raise UsageError("svm-train: -b 1 is for classification, -s 0 or -s 1.")
     if "v" not in options:
-        check_no_ranges_beside(model_path, format="libsvm")
+        check_libsvm_can_hold(model_path)
     X, y = training_data(names[0], model)
     _drop_absent_labels(model, y)
     if "v" in options:
@@ -94,7 +96,7 @@ def estimator_of(options, weights):
     known = cls._get_param_names()
     chosen = {PARAMETERS[one]: value for one, value in options.items() if one in PARAMETERS}
     chosen = {"gamma": "auto", "cache_size": 100.0, **chosen}
-    if weights and cls is maxmargin.SVC:  # LIBSVM has no use for them elsewhere
+    if weights and cls is maxmargin.SVC:  # LIBSVM ignores them elsewhere
         chosen["class_weight"] = weights
     chosen = {name: value for name, value in chosen.items() if name in known}
     return cls(kernel=KERNELS[kernel], shrinking=bool(options.get("h", 1)), **chosen)
@@ -111,7 +113,7 @@ def training_data(path, model):
 
 
 def _gram_of(path):
-    """Rows of `label 0:serial 1:k(x, x_1) 2:k(x, x_2) ...`."""
+    """The matrix and labels from rows of `label 0:serial 1:k(x, x_1) 2:k(x, x_2) ...`."""
     table, y, *_ = files.read_data(path, format="svmlight", zero_based=True)
     table = table.toarray()
     n = len(y)
@@ -123,7 +125,7 @@ def _gram_of(path):
 
 
 def _drop_absent_labels(model, y):
-    """Weights of labels that do not occur are warned of, as in LIBSVM, and have no effect."""
+    """Drop the weights of labels that do not occur, with a warning, as in LIBSVM."""
     weights = getattr(model, "class_weight", None) or {}
     absent = sorted(set(weights) - set(y.tolist()))
     for label in absent:
@@ -138,7 +140,7 @@ def cross_validated(model, X, y, n_folds):
         raise UsageError("svm-train: -v must be at least 2.")
     folds = StratifiedKFold if is_classifier(model) else KFold
     folds = folds(n_folds, shuffle=True, random_state=0)
-    with warnings.catch_warnings():  # a class smaller than the folds is no reason to complain
+    with warnings.catch_warnings():  # a class may be smaller than the number of folds
         warnings.filterwarnings("ignore", "The least populated class")
         predicted = cross_val_predict(model, X, y, cv=folds)
     return evaluation(y, predicted, is_regressor(model), prefix="Cross Validation ")
@@ -161,11 +163,11 @@ def report(model, X, y):
 
 
 def _third_number(model, proof, k, X, y):
-    """Of C, nu and epsilon the one that the formulation leaves to the data, and its name.
+    """The one of C, nu and epsilon that the formulation leaves to the data, and its name.
 
-    sum alpha = nu C n, where all points have the same C; and epsilon is the residual of the points
-    on the edge of the tube. The certificate of a nu-SVC is about alpha <= 1, LIBSVM's objective
-    about alpha <= C.
+    It uses that sum alpha = nu C n, if all points have the same C, and that epsilon is the residual
+    of the points on the edge of the tube. The certificate of a nu-SVC has alpha <= 1, and LIBSVM's
+    objective has alpha <= C.
     """
     kind, n = type(model).__name__, proof.n_zero + proof.n_free + proof.n_bound
     if kind == "NuSVC":

@@ -9,10 +9,10 @@ from maxmargin.compiled.numba_setup import compiled
 def measure(coef, residual, lower, upper, epsilon, losses):
     """The conditions of optimality, given the residual p - f - b.
 
-    `losses` gets max over v in [lower_i, upper_i] of v residual_i - epsilon_i |v|. Returned are
+    `losses` gets max over v in [lower_i, upper_i] of v residual_i - epsilon_i |v|. It returns
 
-    growth     the most that a unit of |c_i| more would gain, of those below their bound
-    shrinkage  the most that a unit of |c_i| less would gain, of those above zero
+    growth     the most that a unit of |c_i| more would gain, over variables below their bound
+    shrinkage  the most that a unit of |c_i| less would gain, over variables that are not zero
     outside    how far a variable leaves its box
     n_zero, n_bound, and whether a bound is infinite.
     """

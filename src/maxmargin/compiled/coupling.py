@@ -1,22 +1,24 @@
 """Probabilities of many classes from those of all pairs of them (Wu, Lin and Weng).
 
 With r_ij the probability of i among i and j, minimise sum over pairs (r_ji p_i - r_ij p_j)^2 over
-probabilities p that sum to one. That is p'Qp with Q_ii = sum_j r_ji^2 and Q_ij = -r_ij r_ji, so
-that Qp is the same number for every class, and so is (Q + vv')p for v = (1, ..., 1) or a multiple
-of it: p is (Q + vv')^-1 v up to a factor. Scaled to a diagonal of ones, all but a few eigenvalues
-of that matrix lie close together, and a dozen steps of conjugate gradients find p to all digits.
+probabilities p that sum to one. That is p'Qp with Q_ii = sum_j r_ji^2 and Q_ij = -r_ij r_ji. At the
+minimum Qp is the same number for every class, and so is (Q + vv')p for v = (1, ..., 1) or a
+multiple of it, so p is (Q + vv')^-1 v up to a factor. Scaled to a diagonal of ones, all but a few
+eigenvalues of that matrix lie close together, and a dozen steps of conjugate gradients find p to
+all digits.
 """
 
 import numpy as np
 
 from maxmargin.compiled.numba_setup import compiled
+from maxmargin.compiled.vectors import dot
 
-RESIDUAL = 1e-14
+RESIDUAL = 1e-14  # Conjugate gradients stop at this residual; the right-hand side has length one.
 
 
 @compiled
 def fill_system(pairwise, Q, scale):
-    """Q of one row, scaled to a diagonal of ones; `scale` is what it was scaled by."""
+    """Fill in Q of one row, scaled to a diagonal of ones, and the `scale` of that."""
     n_classes = len(scale)
     scale[:] = 0.0
     pair = 0
@@ -36,16 +38,8 @@ def fill_system(pairwise, Q, scale):
 
 
 @compiled
-def dot(a, b):
-    total = 0.0
-    for k in range(len(a)):
-        total += a[k] * b[k]
-    return total
-
-
-@compiled
 def multiply(Q, v, x, out):
-    """(Q + vv')x"""
+    """out = (Q + vv')x."""
     along = dot(v, x)
     for i in range(len(x)):
         out[i] = dot(Q[i], x) + along * v[i]
@@ -53,7 +47,7 @@ def multiply(Q, v, x, out):
 
 @compiled
 def solve(Q, v, x):
-    """Conjugate gradients for (Q + vv')x = v, |v| = 1, from where x is."""
+    """Solve (Q + vv')x = v, |v| = 1, by conjugate gradients that begin at x."""
     product = np.empty(len(x))
     multiply(Q, v, x, product)
     residual = v - product
@@ -74,7 +68,7 @@ def solve(Q, v, x):
 
 @compiled
 def couple(pairwise, probabilities):
-    """Fill a row of probabilities for each row of those of all pairs, which are neither 0 nor 1."""
+    """Fill in a row of probabilities for each row of those of all pairs, which are not 0 or 1."""
     n_classes = probabilities.shape[1]
     Q, scale = np.empty((n_classes, n_classes)), np.empty(n_classes)
     for row in range(len(pairwise)):

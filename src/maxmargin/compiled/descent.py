@@ -8,8 +8,8 @@ only where the row does, and a few numbers that change as a whole:
 
     w = scale v,    mean = share (u + lead v).
 
-Shrinking w is then a product, and when v gains `change`, u loses `lead` times as much. `settle`
-brings both back to plain vectors: at the end, and before a number becomes too small.
+Scaling w down is then one product, and when v gains `change`, u loses `lead` times as much.
+`settle` brings both back to plain vectors at the end, and before a number becomes too small.
 """
 
 import numpy as np
@@ -26,14 +26,14 @@ LOSSES = (
     "epsilon_insensitive",
     "squared_epsilon_insensitive",
 )
-HINGE, SQUARED_HINGE, LOGISTIC, SQUARED, EPSILON_INSENSITIVE, SQUARED_EPSILON_INSENSITIVE = range(6)
-SMALLEST = 1e-4  # of `scale` and `share`: below it, u and lead v would cancel too many digits
-RECENCY = 3  # iterate t counts in the mean about as t to this power
+HINGE, SQUARED_HINGE, LOGISTIC, SQUARED, EPSILON_INSENSITIVE = range(5)
+SMALLEST = 1e-4  # With a smaller `scale` or `share`, u and lead v would cancel too many digits.
+RECENCY = 3  # Iterate t counts in the mean about as t to this power.
 
 
 @compiled
 def slope(loss, epsilon, y, f):
-    """d loss / d f, as `maxmargin.losses` defines it."""
+    """The derivative of the loss by f, as `maxmargin.losses` defines it."""
     if loss == SQUARED:
         return f - y
     if loss == LOGISTIC:
@@ -52,7 +52,7 @@ def slope(loss, epsilon, y, f):
 
 @compiled
 def settle(v, u, scale, share, lead):
-    """Turn v into w = scale v and u into the mean, in place; returns |w|^2."""
+    """Turn v into w = scale v and u into the mean, in place; return |w|^2."""
     squared_length = 0.0
     for k in range(len(v) - 1):
         u[k] = share * (u[k] + lead * v[k])
@@ -63,7 +63,7 @@ def settle(v, u, scale, share, lead):
 
 @compiled
 def pull_to_zero(v, u, amount, lead):
-    """The step of the l1 penalty: every weight by the same amount, a zero not at all."""
+    """The step of the l1 penalty: every weight but zero moves towards zero by `amount`."""
     for k in range(len(v) - 1):
         change = -amount * np.sign(v[k])
         v[k] += change
@@ -75,11 +75,11 @@ def epoch(
     X, indices, indptr, y, cost, squared_lengths, order, batch_size, loss, epsilon, l1, l2,
     eta0, decays, radius, fit_intercept, averages, t, w, mean, followed,
 ):  # fmt: skip
-    """A step for every `batch_size` rows of `order`, in place; returns t and the last eta.
+    """Make a step for every `batch_size` rows of `order`, in place; return t and the last eta.
 
-    w <- (1 - eta l2) w - eta l1 sign(w) - eta sum_i cost_i slope_i x_i / (rows of the step),
+    A step is w <- (1 - eta l2) w - eta l1 sign(w) - eta sum_i cost_i slope_i x_i / (its rows),
     then back into the ball of the given radius; eta is eta0, or eta0 / t when it decays. The slope
-    that a row had when it was looked at is left in `followed`.
+    of a row at its step is written to `followed`.
     """
     v, u, last, eta = w, mean, len(w) - 1, eta0
     scale, share, lead = 1.0, 1.0, 0.0
@@ -116,7 +116,7 @@ def epoch(
             scale *= radius / (abs(scale) * np.sqrt(squared_length))
         if averages:
             rate = (1.0 + RECENCY) / (t + RECENCY)
-            if rate == 1.0:  # the first iterate of all is the mean
+            if rate == 1.0:  # the mean begins with the first iterate
                 u[:] = 0.0
                 share, lead = 1.0, scale
             else:
@@ -132,13 +132,13 @@ def epoch(
 
 @compiled
 def perceptron_pass(X, indices, indptr, y, rates, order, fit_intercept, max_updates, w, mistakes):
-    """Visit rows in an order and correct w at each mistake; returns the number of corrections."""
+    """Visit rows in an order and correct w at each mistake; return the number of corrections."""
     last, updates = len(w) - 1, 0
     for i in order:
         if updates == max_updates:
             break
         is_right = y[i] * (row_dot(X, indices, indptr, i, w) + w[last]) > 0.0
-        if not is_right:  # nor is a NaN
+        if not is_right:  # NaN is wrong, too
             step = rates[i] * y[i]
             add_row(X, indices, indptr, i, step, w)
             if fit_intercept:

@@ -1,19 +1,23 @@
 """Tiles of dot products where BLAS is not at its best: sparse rows, and rows of few features.
 
-The rows of B are spread out, feature by feature, in a small table that stays in the cache; then
-every value of a row of A adds a multiple of one line of that table to its line of the tile. The
-arithmetic is that of the values there are, done with vector instructions.
+The rows of B are spread out, feature by feature, in a small table that stays in the cache. Then
+every value of a row of A adds a multiple of one line of that table to its line of the tile. Only
+stored values take part in the arithmetic, which vector instructions do.
 """
 
 import numpy as np
 
-from maxmargin.compiled.numba_setup import compiled, unsigned
+from maxmargin.compiled.numba_setup import compiled, unsigned, vectorised
 
-TABLE_BYTES = 1 << 20  # of the table: a core's second cache
-NARROWEST, WIDEST = 32, 1024  # rows of B at a time
+TABLE_BYTES = 1 << 20  # The table has the size of a core's second cache.
+NARROWEST, WIDEST = 32, 1024  # The table has at least and at most this many rows of B at a time.
 
 
-@compiled
+def _add_lines(line, table, features, values, count):
+    line += values[:count] @ table[features[:count]]
+
+
+@vectorised(_add_lines)
 def add_lines(line, table, features, values, count):
     """line += sum_k values[k] * table[features[k]], four lines at a time."""
     width = len(line)
@@ -45,11 +49,21 @@ def narrow_dots(A, B_transposed, out):
 
 
 @compiled
+def table_dots(A, A_indices, A_indptr, table, out):
+    """out = A @ table for a matrix in CSR form and dense lines, one for each of its features."""
+    for r in range(out.shape[0]):
+        first, last = A_indptr[r], A_indptr[r + 1]
+        line = out[r]
+        line[:] = 0.0
+        add_lines(line, table, A_indices[first:last], A[first:last], last - first)
+
+
+@compiled
 def width_of(stored, n_rows, n_features, itemsize):
     """How many rows of B to spread out, so that the features they have fit into the table."""
     per_row = stored / max(1, n_rows)
     width = WIDEST
-    # Rows share features: about half of what they store is new.
+    # Rows share features, so about half of what they store is new.
     while width > NARROWEST and (
         min(0.5 * per_row * width, n_features) * width * itemsize > 4 * TABLE_BYTES
     ):
@@ -61,7 +75,7 @@ def width_of(stored, n_rows, n_features, itemsize):
 def sparse_dots(A, A_indices, A_indptr, B, B_indices, B_indptr, n_features, out):
     """out[r, c] = (row r of A) . (row c of B), for matrices in CSR form."""
     n_rows, n_columns = out.shape
-    place = np.full(n_features, -1, np.int32)  # of a feature in the table
+    place = np.full(n_features, -1, np.int32)  # where a feature is in the table
     features = np.empty(n_features, np.int32)
     values = np.empty(n_features, out.dtype)
     width = width_of(B_indptr[n_columns] - B_indptr[0], n_columns, n_features, out.itemsize)

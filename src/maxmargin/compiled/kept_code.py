@@ -1,12 +1,14 @@
-"""Machine code on disk, for the next process to find; whatever the disk does, a fit goes on.
+"""Machine code on disk for the next process; whatever the disk does, a fit goes on.
 
-Numba's own cache lets errors through: a disk without room, a file that was cut off. Here they cost
-the time to compile again and a warning.
+Numba's own cache raises an error if the disk is full or a file was cut off. Here that costs a
+warning and the time to compile again.
 """
 
 import hashlib
 import logging
+import time
 from contextlib import suppress
+from pathlib import Path
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
@@ -20,6 +22,9 @@ NOT_KEPT = (
     "maxmargin cannot keep compiled code in %s (%s: %s), so every process compiles it again. "
     "Make room there, or set NUMBA_CACHE_DIR to a folder that can be written to."
 )
+NOTE = "compiling"  # An empty file of this name says by its age when a compilation began.
+# Processes that start within this many seconds of each other are taken for those of one search.
+NOTE_LASTS = 600.0
 UNREADABLE = "maxmargin cannot read the compiled code in %s (%s: %s) and compiles it again."
 
 
@@ -27,12 +32,12 @@ def keep_on_disk(dispatcher):
     """Have a compiled function look for its machine code on disk, and leave it there."""
     try:
         dispatcher._cache = KeptCode(dispatcher.py_func)
-    except (RuntimeError, OSError):  # no folder that Numba knows of can be written to
+    except (RuntimeError, OSError):  # none of Numba's folders can be written to
         say_once(NO_FOLDER)
 
 
 class SealedCode(CompileResultCacheImpl):
-    """What one file holds: machine code and its checksum, as a wrong byte in it can do anything."""
+    """The content of one file: machine code and its checksum, as a wrong byte can do anything."""
 
     def reduce(self, code):
         content = super().reduce(code)
@@ -46,7 +51,7 @@ class SealedCode(CompileResultCacheImpl):
 
 
 def checksum(content):
-    library = content[0]  # the machine code itself; the rest are names and types
+    library = content[0]  # this is the machine code; the rest are names and types
     return hashlib.sha256(repr(library).encode()).hexdigest()
 
 
@@ -59,25 +64,41 @@ class KeptCode(FunctionCache):
         try:
             return super().load_overload(signature, target_context)
         except OSError:
-            return None  # if it lasts, there will be more to say when the code is to be kept
-        except Exception as error:  # unpickling what is damaged may raise anything
+            return None  # saving the code will warn if the disk stays unreadable
+        except Exception as error:  # unpickling a damaged file may raise anything
             say_once(UNREADABLE, self.cache_path, type(error).__name__, error)
             with suppress(OSError):
-                self.flush()  # the list of files, as it may be what is damaged
+                self.flush()  # the list of files may be what is damaged
             return None
 
     def save_overload(self, signature, code):
         try:
             super().save_overload(signature, code)
-        except Exception as error:  # of the disk, or of a list of files that stays damaged
+        except Exception as error:  # the disk fails, or the list of files stays damaged
             say_once(NOT_KEPT, self.cache_path, type(error).__name__, error)
+
+
+def is_known_to_compile(folder):
+    """Whether another process with the same folder has lately noted that it compiles; if not, note
+    that this one does."""
+    note = Path(folder) / NOTE
+    with suppress(OSError):
+        if time.time() - note.stat().st_mtime > NOTE_LASTS:
+            note.unlink()
+    try:
+        note.touch(exist_ok=False)
+    except FileExistsError:
+        return True
+    except OSError:  # the disk may be read-only
+        return False
+    return False
 
 
 _said: set[str] = set()
 
 
 def say_once(message, *details):
-    """A function has many files, and the library many functions."""
+    """Warn once, because a function has many files, and the library many functions."""
     if message not in _said:
         _said.add(message)
         logger.warning(message, *details)

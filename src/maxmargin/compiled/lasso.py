@@ -4,6 +4,7 @@ import numpy as np
 
 from maxmargin.compiled.linear import add_row, row_dot
 from maxmargin.compiled.numba_setup import compiled
+from maxmargin.compiled.vectors import add
 
 
 @compiled
@@ -13,10 +14,10 @@ def sweep(
 ):  # fmt: skip
     """Minimise 1/2 |y - Zw|^2 + penalty |w|_1 over the chosen coordinates, one after the other.
 
-    `w` is updated in place; `residual` is worked upon. Column j of Z is columns[j] - mean[j] root,
-    but the multiples of root are only counted, in `shift`, so that a step costs no more than the
-    column has entries. Ends with the first sweep of which no step changes the objective by more
-    than about `accuracy`; returns the sweeps made.
+    `w` and `residual` are updated in place. Column j of Z is columns[j] - mean[j] root, but the
+    multiples of root are only counted, in `shift`, so that a step costs no more than the column has
+    entries; the caller adds them to `residual`. It ends with the first sweep in which no step
+    changes the objective by more than about `accuracy`, and returns the sweeps made.
     """
     shift = 0.0
     for count in range(max_sweeps):
@@ -44,17 +45,15 @@ def sweep(
 
 @compiled
 def subtract_rows(gram, step, correlations):
-    """correlations -= G step, from the rows that count; `gram` may have spare rows and columns."""
+    """correlations -= G step, over non-zero steps; `gram` may have spare rows and columns."""
     for j in range(len(step)):
         if step[j] != 0.0:
-            row = gram[j]
-            for k in range(len(correlations)):
-                correlations[k] -= step[j] * row[k]
+            add(gram[j, : len(correlations)], -step[j], correlations)
 
 
 @compiled
 def block_of(gram, chosen, ridge):
-    """The lower triangle of the chosen rows and columns, with a ridge: what Cholesky reads."""
+    """The lower triangle of the chosen rows and columns, with a ridge, for Cholesky."""
     size = len(chosen)
     block = np.zeros((size, size))
     for i in range(size):

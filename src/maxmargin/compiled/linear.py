@@ -8,32 +8,23 @@ import numpy as np
 
 from maxmargin.compiled.dots import add_lines
 from maxmargin.compiled.numba_setup import compiled, unsigned
+from maxmargin.compiled.vectors import add, dot, sparse_add, sparse_dot
 
 
 @compiled
 def row_dot(X, indices, indptr, i, w):
-    total = 0.0
     if X.ndim == 2:
-        row = X[i]
-        for k in range(len(row)):
-            total += row[k] * w[k]
-    else:
-        values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-        for k in range(len(values)):
-            total += values[k] * w[unsigned(columns[k])]
-    return total
+        return dot(X[i], w)
+    return sparse_dot(X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]], w)
 
 
 @compiled
 def add_row(X, indices, indptr, i, factor, w):
     if X.ndim == 2:
-        row = X[i]
-        for k in range(len(row)):
-            w[k] += factor * row[k]
+        add(X[i], factor, w)
     else:
         values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-        for k in range(len(values)):
-            w[unsigned(columns[k])] += factor * values[k]
+        sparse_add(values, columns, factor, w)
 
 
 @compiled
@@ -52,7 +43,7 @@ def sum_rows(X, indices, indptr, values, w):
 
 @compiled
 def weighted_gram(X, indices, indptr, weight, bias, gram):
-    """gram += X' diag(weight) X for sparse rows and their constant feature: its lower triangle."""
+    """The lower triangle of gram += X' diag(weight) X, for sparse rows with a constant feature."""
     last = gram.shape[0] - 1
     for i in range(len(weight)):
         if weight[i] == 0.0:
@@ -60,18 +51,19 @@ def weighted_gram(X, indices, indptr, weight, bias, gram):
         values, columns = X[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
         for k in range(len(values)):
             value, line = weight[i] * values[k], gram[unsigned(columns[k])]
-            for m in range(k + 1):  # columns are sorted
-                line[unsigned(columns[m])] += value * values[m]
+            sparse_add(values[: k + 1], columns[: k + 1], value, line)  # columns are sorted
             gram[last, unsigned(columns[k])] += bias * value
         gram[last, last] += weight[i] * bias * bias
 
 
 @compiled
-def rounded_losses(decisions, linear, epsilon, lower, upper, width, plain_from, slopes, bend):
-    """Fills in the slopes and bends of plain losses rounded off over a width; the plain sum.
+def smoothed_losses(
+    decisions, linear, epsilon, lower, upper, width, plain_from, slopes, curvature
+):  # fmt: skip
+    """Fill in slopes and curvature of plain losses smoothed over a width; return the plain sum.
 
-    A point may lose on either side of its tube, as far as its box says so. At a distance of
-    `plain_from` from the kink slopes are those of the plain loss, which does not bend.
+    A point may have a loss on either side of its tube, as far as its box allows. At a distance of
+    `plain_from` from the kink, slopes and curvature are those of the plain loss.
     """
     total = 0.0
     for i in range(len(decisions)):
@@ -86,7 +78,7 @@ def rounded_losses(decisions, linear, epsilon, lower, upper, width, plain_from, 
         slopes[i] = up * (1.0 + part_above) - down * (1.0 + part_below)
         up = up / (rise * rise * rise) if rise < plain_from else 0.0
         down = down / (fall * fall * fall) if fall < plain_from else 0.0
-        bend[i] = 4.0 * width * width * (up + down)
+        curvature[i] = 4.0 * width * width * (up + down)
     return total
 
 
@@ -104,38 +96,34 @@ def best_coordinate(c, slope, curvature, lower, upper, epsilon):
 
 
 @compiled
+def above_zero(curvature):
+    """The curvature; that of a point at the origin, whose loss does not depend on w, is zero."""
+    return curvature if curvature > 0.0 else 1e-300
+
+
+@compiled
 def descend(
     X, indices, indptr, bias, linear, epsilon, lower, upper, damping, squared_lengths, order,
     coef, w,
 ):  # fmt: skip
-    """One pass over the coordinates in `order`; returns the largest |slope| that was open.
-
-    `coef` and `w` = X'c are updated in place. The slope of a coordinate is open as far as its box
-    (and epsilon) lets it move: the distance it moves, times the curvature.
-    """
+    """Make one pass over the coordinates in `order`; `coef` and `w` = X'c are updated in place."""
     last = len(w) - 1
-    violation = 0.0
     for position in range(len(order)):
         i = order[position]
-        curvature = squared_lengths[i] + damping[i]
-        if curvature <= 0.0:
-            # A point at the origin, without bias: the loss does not depend on w.
-            curvature = 1e-300
+        curvature = above_zero(squared_lengths[i] + damping[i])
         decision = row_dot(X, indices, indptr, i, w) + bias * w[last]
         slope = linear[i] - decision - damping[i] * coef[i]
         best = best_coordinate(coef[i], slope, curvature, lower[i], upper[i], epsilon[i])
         step = best - coef[i]
         if step != 0.0:
-            violation = max(violation, abs(step) * curvature)
             coef[i] = best
             add_row(X, indices, indptr, i, step, w)
             w[last] += step * bias
-    return violation
 
 
 @compiled
 def l1_descend(gram, linear, w, sweeps, tol):
-    """Minimise linear.w + 1/2 w'Gw + |w|_1 by coordinate descent, in place; returns the sweeps."""
+    """Minimise linear.w + 1/2 w'Gw + |w|_1 by coordinate descent, in place; return the sweeps."""
     product = gram @ w
     for sweep in range(sweeps):
         largest = 0.0
@@ -153,9 +141,7 @@ def l1_descend(gram, linear, w, sweeps, tol):
             step = best - w[j]
             if step != 0.0:
                 w[j] = best
-                row = gram[j]
-                for k in range(len(w)):
-                    product[k] += step * row[k]
+                add(gram[j], step, product)
                 largest = max(largest, abs(step) * np.sqrt(curvature))
         if largest <= tol:
             return sweep + 1
@@ -170,7 +156,8 @@ def best_of_classes(B, A, C, own, best):
     At the minimum a_m = min(bound_m, (beta - B_m) / A), and beta follows from sorting. A is
     positive.
     """
-    B -= B.max()  # which changes nothing, as a sums to zero; A C may be far below 1's rounding
+    # A shift of B changes nothing, because a sums to zero; without it A C could round to nothing.
+    B -= B.max()
     D = B.copy()
     D[own] += A * C
     D = np.sort(D)[::-1]
@@ -184,7 +171,7 @@ def best_of_classes(B, A, C, own, best):
     for m in range(len(B)):
         best[m] = min(0.0, (beta - B[m]) / A)
         others -= best[m] if m != own else 0.0
-    # What rounding leaves of the sum, which is much where A is small, goes to the own class.
+    # The own class takes what rounding leaves of the sum, which is much where A is small.
     if others > C:
         best *= C / others
     best[own] = min(others, C)
@@ -192,9 +179,9 @@ def best_of_classes(B, A, C, own, best):
 
 @compiled
 def descend_classes(X, indices, indptr, bias, labels, C, curvature, order, alpha, W):
-    """One pass of Crammer and Singer's dual: for each point the best alpha of all its classes.
+    """One pass over Crammer and Singer's dual: for each point the best alpha of all its classes.
 
-    `W` has a column per class: what is read of a row is used for all of them, side by side.
+    `W` has a column per class, so that a value that is read once serves all of them.
     """
     n_classes, last = W.shape[1], W.shape[0] - 1
     B, best, moved = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes, np.int64)
@@ -218,15 +205,9 @@ def descend_classes(X, indices, indptr, bias, labels, C, curvature, order, alpha
                 W[last, m] += bias * B[n_moved]
                 n_moved += 1
         if n_moved > 0:
+            steps, classes = B[:n_moved], moved[:n_moved]
             for k in range(len(values)):
-                value, line = values[k], W[unsigned(columns[k])]
-                for j in range(n_moved):
-                    line[moved[j]] += value * B[j]
-
-
-@compiled
-def above_zero(curvature):
-    return curvature if curvature > 0.0 else 1e-300
+                sparse_add(steps, classes, values[k], W[unsigned(columns[k])])
 
 
 @compiled
@@ -236,16 +217,16 @@ def descend_together(
 ):  # fmt: skip
     """One pass of `descend` for several machines on the same sparse rows.
 
-    `linear`, `lower`, `upper` and `coef` have a column per machine, and so has `W`: what is read of
-    a row is used for all of them, side by side. `damping` has one too, or is one for all of them,
-    which saves the division of every step but one.
+    `linear`, `lower`, `upper`, `coef` and `W` have a column per machine, so that a value that is
+    read once serves all of them. `damping` has columns, too, or is the same for all machines, which
+    saves all divisions of a row but one.
     """
     n_machines, last = W.shape[1], W.shape[0] - 1
     decision = np.empty(n_machines)
     step = np.empty(n_machines)
     for position in range(len(order)):
         i = order[position]
-        if damping.ndim == 1:  # known to the compiler, which leaves out the other case
+        if damping.ndim == 1:  # the compiler knows this and leaves out the other case
             own = damping[i]
             curvature = above_zero(squared_lengths[i] + own)
         for m in range(n_machines):
@@ -265,8 +246,5 @@ def descend_together(
             moves = moves or step[m] != 0.0
         if moves:
             for k in range(len(values)):
-                value, line = values[k], W[unsigned(columns[k])]
-                for m in range(n_machines):
-                    line[m] += value * step[m]
-            for m in range(n_machines):
-                W[last, m] += bias * step[m]
+                add(step, values[k], W[unsigned(columns[k])])
+            add(step, bias, W[last])

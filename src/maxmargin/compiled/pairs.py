@@ -1,52 +1,46 @@
 """Many small classifiers, one for each pair of classes, solved in one compiled pass.
 
-Each is the C-SVC of a pair, a block whose steps are those of `compiled/smo.py`, to the tolerance
-that small problems are solved to (`solvers/smo.py`). What is unusual in any way is left undone, for
-the solver that has an answer to everything.
+Each is the C-SVC of a pair: a block with the steps of `compiled/smo.py`, solved to the tolerance of
+small problems (`solvers/smo.py`). Whatever is unusual is left to that solver.
 
-Class k occupies the positions place[k], place[k] + 1, ... of the kernel matrix K, and of all rows
-that count those from starts[k] to starts[k + 1]; `rows` says which rows of the data these are.
+Class k occupies the positions place[k], place[k] + 1, ... of the kernel matrix K. Among all rows in
+use, its rows are those from starts[k] to starts[k + 1]; `rows` holds their numbers in the data.
 """
 
 from collections import namedtuple
 
 import numpy as np
 
+from maxmargin.arrays import EPSILON
 from maxmargin.compiled.conditions import measure
 from maxmargin.compiled.numba_setup import compiled
 from maxmargin.compiled.sigmoid import fit_slopes
-from maxmargin.compiled.smo import (
-    balance,
-    bias_of,
-    fill_offsets,
-    shift_groups,
-    solve_block,
-)
+from maxmargin.compiled.smo import balance, bias_of, fill_offsets, shift_groups, solve_block
 
-EPSILON = float(np.finfo(np.float64).eps)
-N_FOLDS = 5
-CLEAR = 0.01  # of the tolerance: rounding errors above it need a second look, which is not had here
-STEP_OF_PAIR = 50  # steps of a problem that cost about as much as what else there is to do for it
+# Rounding errors above this share of the tolerance are left to `solvers/smo.py`.
+CLEAR = 0.01
+STEP_OF_PAIR = 50  # Setting up a problem and proving it costs about as much as this many steps.
 
-# A C-SVC with its kernel matrix, where it stands, and the constant arrays of one group.
+# A C-SVC: its kernel matrix, bounds, variables and gradient, and the constant arrays of one group.
 Small = namedtuple(
     "Small",
     "K diagonal linear lower upper coef gradient up low zeros groups totals starts",
 )
-# When to stop: tol, where to go on to after it, steps for the former (at least, and per variable),
-# for the latter (squared variables times steps, and steps), and in all, and new gradients; and what
-# a proof asks for: the ulps that a kernel value may be off, and the largest relative gap.
+# When to stop. `few_steps` and `hard` (per variable) limit the steps to `tol`; `work` (squared
+# variables times steps) and `steps` limit those on to `tight`; `max_iter` and `refreshes` limit all
+# steps and new gradients. A proof needs the `ulps` that a kernel value may be off, and the largest
+# relative `gap`.
 Limits = namedtuple("Limits", "tol tight few_steps hard work steps max_iter refreshes ulps gap")
-# What is found for each pair: its certificate, whether it is done, and of each of its rows the
-# coefficient and the role, in the layout of `dual_coef_`.
+# What is found for each pair: its certificate, whether it is done, and the coefficient and the role
+# of each of its rows, in the layout of `dual_coef_`.
 Found = namedtuple("Found", "coef roles bias n_iter norms proofs slopes done")
-# The rows that count, by class.
+# The rows in use, by class.
 Classes = namedtuple("Classes", "place starts rows price weight log_weight")
 
 
 @compiled
 def small_problem(n):
-    """Room for a problem of n variables."""
+    """Empty arrays for a problem of n variables."""
     vector = np.zeros((9, n))
     return Small(
         np.empty((n, n)), vector[0], vector[1], vector[2], vector[3], vector[4], vector[5],
@@ -56,7 +50,7 @@ def small_problem(n):
 
 @compiled
 def fill_pair(small, K, classes, i, j, is_mercer):
-    """Write down the problem of a pair: c starts at zero. The largest |K_ij| is returned."""
+    """Fill in the problem of a pair, in which c starts at zero; return the largest |K_ij|."""
     n_first = classes.starts[i + 1] - classes.starts[i]
     n = len(small.coef)
     largest = 0.0
@@ -83,7 +77,7 @@ def fill_pair(small, K, classes, i, j, is_mercer):
 
 @compiled
 def rounding(small):
-    """The error of a difference of two gradients, as `Block.rounding` has it."""
+    """The error of a difference of two gradients, as in `Block.rounding`."""
     largest, squares, gradient = 0.0, 0.0, 0.0
     for k in range(len(small.coef)):
         size = abs(small.diagonal[k])
@@ -95,7 +89,7 @@ def rounding(small):
 
 @compiled
 def refresh(small):
-    """Compute the gradient anew; the violation."""
+    """Compute the gradient anew; return the violation."""
     balance(small.coef, small.lower, small.upper, small.groups, small.totals)
     for a in range(len(small.coef)):
         expansion = 0.0
@@ -120,19 +114,19 @@ def go_to(small, coef):
 
 @compiled
 def descend(small, stop, max_steps, largest):
-    smallest_bend = max(4.0 * EPSILON * largest, 1e-280)
+    smallest_eta = max(4.0 * EPSILON * largest, 1e-280)
     return solve_block(
         small.K, small.diagonal, small.gradient, small.coef, small.lower, small.upper,
         small.zeros, small.up, small.low, small.starts, max(stop, rounding(small)), max_steps,
-        smallest_bend, max(largest, smallest_bend),
+        smallest_eta, max(largest, smallest_eta),
     )[0]  # fmt: skip
 
 
 @compiled
 def solve_small(small, tol, limits, largest):
-    """Lower the problem to tol and, within a few more steps, far below; from where it stands.
+    """Solve the problem to tol and, with a few more steps, far below it, from where it stands.
 
-    Returns the steps taken and the violation left.
+    It returns the steps taken and the violation left.
     """
     n = len(small.coef)
     room = min(max(limits.hard * n, limits.few_steps), limits.max_iter)
@@ -163,7 +157,7 @@ def solve_small(small, tol, limits, largest):
 
 @compiled
 def rounding_of_proof(small, bias, ulps):
-    """How far f may be off, as the certificate has it (`problems/certificate.py`)."""
+    """How far f may be off, as in `problems/certificate.py`."""
     largest, squares, expansion = 0.0, 0.0, 0.0
     for k in range(len(small.coef)):
         size = abs(small.diagonal[k])
@@ -175,9 +169,9 @@ def rounding_of_proof(small, bias, ulps):
 
 @compiled
 def write_proof(small, bias, ulps, proof):
-    """The numbers of the certificate, from f = Kc at the gradient that was just computed.
+    """Write the numbers of the certificate, from the gradient that was just computed.
 
-    Returns |w|^2, the largest violation and the relative gap.
+    It returns |w|^2, the largest violation and the relative gap.
     """
     n = len(small.coef)
     residual, losses = small.gradient - bias, np.empty(n)
@@ -202,7 +196,7 @@ def write_proof(small, bias, ulps, proof):
 
 @compiled
 def write_rows(small, bias, classes, i, j, found):
-    """The coefficients and roles of the rows of a pair (`role_codes` of estimators/margins.py)."""
+    """Write coefficients and roles of a pair's rows (`role_codes` of estimators/margins.py)."""
     n_first = classes.starts[i + 1] - classes.starts[i]
     for k in range(len(small.coef)):
         is_first = k < n_first
@@ -221,8 +215,8 @@ def write_rows(small, bias, classes, i, j, found):
 
 @compiled
 def leave_out(small, classes, i, j, solution, folds, fold):
-    """Close the boxes of a fold, and begin from the solution: what the coefficients left have too
-    much of one sign is taken from them one after the other."""
+    """Close the boxes of a fold, and begin from the solution. The excess of one sign among the
+    other coefficients is taken from them one after the other."""
     n_first = classes.starts[i + 1] - classes.starts[i]
     total = 0.0
     for k in range(len(small.coef)):
@@ -244,14 +238,14 @@ def leave_out(small, classes, i, j, solution, folds, fold):
 
 @compiled
 def calibrate(small, classes, i, j, folds, tol, limits, largest, slopes):
-    """The slopes of the pair's sigmoid, from decisions on points left out.
+    """Write the slopes of the pair's sigmoid, from decisions on points left out.
 
-    Returns the steps taken, or -1 where a fold was not solved.
+    It returns the steps taken, or -1 where a fold was not solved.
     """
     n, n_first = len(small.coef), classes.starts[i + 1] - classes.starts[i]
     solution, decisions, weight = small.coef.copy(), np.empty(n), np.empty(n)
     n_iter = 0
-    for fold in range(N_FOLDS):
+    for fold in range(folds.max() + 1):
         leave_out(small, classes, i, j, solution, folds, fold)
         steps, violation = solve_small(small, tol, limits, largest)
         if not violation <= tol or steps >= limits.max_iter:
@@ -272,7 +266,7 @@ def calibrate(small, classes, i, j, folds, tol, limits, largest, slopes):
 
 @compiled
 def solve_pair(K, classes, i, j, is_mercer, limits, rough, folds, found, position):
-    """Solve the problem of one pair; the work it was, in steps times variables."""
+    """Solve the problem of one pair; return the work in steps times variables."""
     n = classes.starts[i + 1] - classes.starts[i] + classes.starts[j + 1] - classes.starts[j]
     small = small_problem(n)
     largest = fill_pair(small, K, classes, i, j, is_mercer)
@@ -291,7 +285,7 @@ def solve_pair(K, classes, i, j, is_mercer, limits, rough, folds, found, positio
     found.bias[position], found.n_iter[position] = bias, n_iter
     found.norms[position] = np.sqrt(max(0.0, square))
     steps = 0
-    if len(folds):
+    if folds is not None:
         steps = calibrate(
             small, classes, i, j, folds, rough, limits, largest, found.slopes[position]
         )
@@ -303,17 +297,17 @@ def solve_pair(K, classes, i, j, is_mercer, limits, rough, folds, found, positio
 def solve_pairs(
     K, classes, pairs, positions, is_mercer, limits, rough, folds, fold_of, found, first, work
 ):  # fmt: skip
-    """Solve the pairs at some positions, from the given one on, until so much work has been done.
+    """Solve the pairs at some positions, from the `first` on, until `work` has been done.
 
-    `folds` holds which fold every row of a pair is in, from fold_of[position] on, or nothing where
-    no probabilities are asked for. Returns which of the positions is the next.
+    `folds` holds the fold of every row of a pair, from fold_of[position] on; it is None where no
+    probabilities are asked for. It returns which of the positions is the next.
     """
     reached = first
     while reached < len(positions) and work > 0:
         position = positions[reached]
         i, j = pairs[position, 0], pairs[position, 1]
         n = classes.starts[i + 1] - classes.starts[i] + classes.starts[j + 1] - classes.starts[j]
-        own = folds[fold_of[position] : fold_of[position] + n] if len(folds) else folds
+        own = None if folds is None else folds[fold_of[position] : fold_of[position] + n]
         work -= solve_pair(
             K, classes, i, j, is_mercer, limits, rough, own, found, position
         )  # fmt: skip

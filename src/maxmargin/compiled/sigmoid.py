@@ -4,10 +4,11 @@ import numpy as np
 
 from maxmargin.compiled.numba_setup import compiled
 
-SMALLEST_SLOPE = 1e-6
-LARGEST_LOGARITHM = 300.0  # of a slope
-DIGITS = 1e-12  # of the logarithm
-MOST_STEPS = 100  # of which the bisection needs half
+SMALLEST_SLOPE = 1e-6  # A slope of zero would make both classes equally likely everywhere.
+# The logarithm of a slope is at most this, so that the slope is finite.
+LARGEST_LOGARITHM = 300.0
+DIGITS = 1e-12  # The logarithm is found to this accuracy.
+MOST_STEPS = 100  # The bisection needs half of these.
 
 
 @compiled
@@ -17,7 +18,7 @@ def probability(t):
 
 @compiled
 def derivative(decisions, target, weight, offset, above, size, logarithm):
-    """Of the loss of one side with respect to the slope, and that of it to the logarithm."""
+    """The derivative of the loss of one side by the slope, and its derivative by the logarithm."""
     slope = np.exp(logarithm)
     first, second = 0.0, 0.0
     for k in range(len(decisions)):
@@ -31,11 +32,11 @@ def derivative(decisions, target, weight, offset, above, size, logarithm):
 
 @compiled
 def slope_of_side(decisions, target, weight, offset, above):
-    """Minimise sum weight (log(1 + exp(t)) - target t) of t = a f + offset, convex, over a > 0.
+    """Minimise sum weight (log(1 + exp(t)) - target t), convex in t = a f + offset, over a > 0.
 
-    The sum is over the decisions f of one side of zero. The slope is sought by its logarithm: one
-    far point says nothing about its size. Newton's steps are taken as long as they stay between
-    the slopes that are known to be too small and too large.
+    The sum is over the decisions f on one side of zero. The search is for the logarithm of the
+    slope a, because one far point says nothing about its size. Newton's steps are made as long as
+    they stay between the slopes that are known to be too small and too large.
     """
     size = 0.0
     for k in range(len(decisions)):
@@ -68,7 +69,7 @@ def slope_of_side(decisions, target, weight, offset, above):
 
 @compiled
 def fit_slopes(decisions, is_positive, weight, offset, target, slopes):
-    """The slopes below and above zero, into `slopes`; `target` is overwritten.
+    """Write the slopes below and above zero into `slopes`; `target` is overwritten.
 
     The targets are a little inside 0 and 1 (Platt's smoothing), so that separable data do not ask
     for an infinite slope.

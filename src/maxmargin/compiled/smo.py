@@ -1,11 +1,11 @@
-"""The inner loop of SMO on a block of variables whose kernel matrix is at hand.
+"""The inner loop of SMO on a block of variables, given their kernel matrix.
 
 The problem, in signed variables c (docs/notation.md):
 
     maximise  p.c - sum_i epsilon_i |c_i| - 1/2 c'Kc
     subject to  lower <= c <= upper  and the sum of c over each group fixed.
 
-With the gradient g = p - Kc, raising c_i pays `g_i + up_i` per unit and lowering it costs
+With the gradient g = p - Kc, raising c_i gains `g_i + up_i` per unit and lowering it costs
 `g_i + low_i`, where the offsets `up`, `low` carry epsilon and, as +-FORBIDDEN, the bounds. A pair
 (i, j) of one group with g_i + up_i > g_j + low_j can be improved; at the optimum there is none.
 """
@@ -14,9 +14,9 @@ import numpy as np
 
 from maxmargin.compiled.numba_setup import compiled, vector_max, vector_min
 
-FORBIDDEN = 1e200  # larger than any gradient; finite, so that it survives reordered sums
-SNAP = 1e-15  # relative: nearer than this to a bound is at the bound
-STRIDE = 128  # extrema are found per stride with vector instructions, then located in one stride
+FORBIDDEN = 1e200  # It is larger than any gradient, and finite, so that it survives reordered sums.
+SNAP = 1e-15  # A variable that is relatively nearer to a bound than this is put there.
+CHUNK = 128  # Extrema are found per chunk with vector instructions, then located in one chunk.
 
 
 @compiled
@@ -42,7 +42,7 @@ def fill_offsets(coef, lower, upper, epsilon, up, low):
 
 @compiled
 def balance(coef, lower, upper, groups, totals):
-    """Give back to each group the sum that a million rounded steps have worn away.
+    """Restore the sum of each group, which a million rounded steps have changed.
 
     The free variable with the most room takes the difference, if it has that much.
     """
@@ -63,8 +63,8 @@ def balance(coef, lower, upper, groups, totals):
 def bias_of(gradient, up, low, groups, group):
     """The multiplier b_h of a group.
 
-    All free points agree on it at the optimum, so it is their mean, which is stable; without a
-    free point it is the middle of the interval that the others leave open.
+    At the optimum all free points have the same value, so it is their mean, which is stable.
+    Without a free point it is the middle of the interval that the others leave open.
     """
     n_free, total = 0, 0.0
     top, bottom = -np.inf, np.inf
@@ -73,7 +73,7 @@ def bias_of(gradient, up, low, groups, group):
             continue
         if up[k] > -FORBIDDEN:
             top = max(top, gradient[k] + up[k])
-            if up[k] == low[k]:  # both ways at the same price
+            if up[k] == low[k]:  # the point is free, and not at a kink
                 n_free += 1
                 total += gradient[k] + up[k]
         if low[k] < FORBIDDEN:
@@ -113,13 +113,13 @@ def shift_and_find(gradient, up, low, row_i, row_j, step):
     n = len(gradient)
     best = -2.0 * FORBIDDEN
     smallest = 2.0 * FORBIDDEN
-    best_stride = 0
-    for first in range(0, n, STRIDE):
-        g = gradient[first : first + STRIDE]
-        above = up[first : first + STRIDE]
-        below = low[first : first + STRIDE]
-        a = row_i[first : first + STRIDE]
-        b = row_j[first : first + STRIDE]
+    best_chunk = 0
+    for first in range(0, n, CHUNK):
+        g = gradient[first : first + CHUNK]
+        above = up[first : first + CHUNK]
+        below = low[first : first + CHUNK]
+        a = row_i[first : first + CHUNK]
+        b = row_j[first : first + CHUNK]
         largest = -2.0 * FORBIDDEN
         for k in range(len(g)):
             shifted = g[k] - step * (np.float64(a[k]) - np.float64(b[k]))
@@ -128,62 +128,62 @@ def shift_and_find(gradient, up, low, row_i, row_j, step):
             smallest = vector_min(smallest, shifted + below[k])
         if largest > best:
             best = largest
-            best_stride = first
-    stride = slice(best_stride, best_stride + STRIDE)
-    return best, best_stride + locate(gradient[stride], up[stride], best), smallest
+            best_chunk = first
+    chunk = slice(best_chunk, best_chunk + CHUNK)
+    return best, best_chunk + locate(gradient[chunk], up[chunk], best), smallest
 
 
 @compiled
-def largest_gain(row, diagonal, gradient, low, own, value, violation, smallest_bend, largest_bend):
-    # The gains only rank the partners: float32 is enough, and divides four times as fast. In units
-    # of the violation and of the largest curvature they neither overflow nor vanish.
+def largest_gain(row, diagonal, gradient, low, own, value, violation, smallest_eta, largest_eta):
+    # The gains only rank the partners, so float32 is enough, and divides four times as fast. In
+    # units of the violation and of the largest eta they neither overflow nor vanish.
     per_violation = 1.0 / violation
-    per_bend = 1.0 / largest_bend
+    per_eta = 1.0 / largest_eta
     largest = np.float32(-1.0)
     for k in range(len(gradient)):
         difference = vector_max(value - (gradient[k] + low[k]), 0.0)
-        bend = own + np.float64(diagonal[k]) - 2.0 * np.float64(row[k])
-        bend = vector_max(bend, smallest_bend)
+        eta = own + np.float64(diagonal[k]) - 2.0 * np.float64(row[k])
+        eta = vector_max(eta, smallest_eta)
         share = np.float32(difference * per_violation)
-        largest = vector_max(largest, share * share / np.float32(bend * per_bend))
+        largest = vector_max(largest, share * share / np.float32(eta * per_eta))
     return largest
 
 
 @compiled
 def best_partner(
-    row, diagonal, gradient, low, i, value, violation, smallest_bend, largest_bend
+    row, diagonal, gradient, low, i, value, violation, smallest_eta, largest_eta
 ):  # fmt: skip
-    """The j whose pair with i raises the objective most: largest (difference)^2 / curvature."""
+    """The j whose pair with i raises the objective most: the largest (difference)^2 / eta."""
     own = np.float64(diagonal[i])
     best = np.float32(-1.0)
-    best_stride = 0
-    for first in range(0, len(gradient), STRIDE):
-        part = slice(first, first + STRIDE)
+    best_chunk = 0
+    for first in range(0, len(gradient), CHUNK):
+        part = slice(first, first + CHUNK)
         largest = largest_gain(
             row[part], diagonal[part], gradient[part], low[part],
-            own, value, violation, smallest_bend, largest_bend,
+            own, value, violation, smallest_eta, largest_eta,
         )  # fmt: skip
         if largest > best:
             best = largest
-            best_stride = first
-    partner = best_stride
+            best_chunk = first
+    partner = best_chunk
     gain = -1.0
-    for k in range(best_stride, min(best_stride + STRIDE, len(gradient))):
+    for k in range(best_chunk, min(best_chunk + CHUNK, len(gradient))):
         share = max(value - (gradient[k] + low[k]), 0.0) / violation
-        bend = max(own + diagonal[k] - 2.0 * row[k], smallest_bend) / largest_bend
-        if share * share > gain * bend:
-            gain = share * share / bend
+        eta = max(own + diagonal[k] - 2.0 * row[k], smallest_eta) / largest_eta
+        if share * share > gain * eta:
+            gain = share * share / eta
             partner = k
     return partner
 
 
 @compiled
 def snapped(c, before, lower, upper, epsilon):
-    """c, or the bound (or kink) that it has come within rounding of: there it would count as free
-    for ever, and its gradient as the bias.
+    """c, or the bound (or kink) that is a rounding error away: next to it, c would count as free,
+    and its gradient as the bias.
 
-    Rounding is relative to the bound and to where c came from, not to the box: where the kernel is
-    large, the multipliers of the solution are many ulps of C below it.
+    Rounding is relative to the bound and to where c came from, not to the box, because with a large
+    kernel the multipliers of the solution are many ulps of C below it.
     """
     if upper - c <= SNAP * max(abs(upper), abs(before)):
         return upper
@@ -196,7 +196,7 @@ def snapped(c, before, lower, upper, epsilon):
 
 @compiled
 def shift_groups(gradient, up, low, row_i, row_j, step, starts):
-    """Shift the whole gradient and return the worst group: its violation, start, i and value."""
+    """Shift the whole gradient and return the worst group: its violation, number, i and value."""
     violation = -4.0 * FORBIDDEN
     worst = 0
     i = 0
@@ -220,12 +220,12 @@ def shift_groups(gradient, up, low, row_i, row_j, step, starts):
 @compiled
 def solve_block(
     K, diagonal, gradient, coef, lower, upper, epsilon, up, low, starts,
-    stop, max_steps, smallest_bend, largest_bend,
+    stop, max_steps, smallest_eta, largest_eta,
 ):  # fmt: skip
     """SMO with second-order choice of the pair, until the violation is below `stop`.
 
     Group h occupies positions starts[h] to starts[h + 1]. `coef`, `gradient` and the offsets are
-    updated in place. Returns the steps taken, the violation left and the objective gained.
+    updated in place. It returns the steps taken, the violation left and the objective gained.
     """
     steps = 0
     gained = 0.0
@@ -236,12 +236,12 @@ def solve_block(
         part = slice(first, starts[group + 1])
         j = first + best_partner(
             row_i[part], diagonal[part], gradient[part], low[part], i - first, value, violation,
-            smallest_bend, largest_bend,
+            smallest_eta, largest_eta,
         )  # fmt: skip
-        bend = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], smallest_bend)
+        eta = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], smallest_eta)
         difference = value - (gradient[j] + low[j])
         step = min(
-            difference / bend,
+            difference / eta,
             room_above(coef[i], upper[i], epsilon[i]),
             room_below(coef[j], lower[j], epsilon[j]),
         )
@@ -251,7 +251,7 @@ def solve_block(
         low[i] = low_offset(coef[i], lower[i], epsilon[i])
         up[j] = up_offset(coef[j], upper[j], epsilon[j])
         low[j] = low_offset(coef[j], lower[j], epsilon[j])
-        gained += step * (difference - 0.5 * step * bend)
+        gained += step * (difference - 0.5 * step * eta)
         violation, group, i, value = shift_groups(gradient, up, low, row_i, K[j], step, starts)
         steps += 1
     return steps, violation, gained

@@ -1,15 +1,16 @@
-"""Turn a tile of dot products into kernel values in one pass, without leaving the cache."""
+"""Kernel values from a tile of dot products, in one pass that stays in the cache; and subtraction
+of multiples of stored rows from the gradient."""
 
 import numpy as np
 
+from maxmargin.arrays import CANCELLED
 from maxmargin.compiled.numba_setup import compiled, float32_from_bits, float64_from_bits
-from maxmargin.kernels.pairs import CANCELLED
 
 LOG2_E = 1.4426950408889634
 
 
 def _power_of_two(degree):
-    """The polynomial that comes nearest to 2**r on [-1/2, 1/2], by interpolation."""
+    """A polynomial close to 2**r on [-1/2, 1/2], by interpolation."""
     nearest = np.polynomial.Chebyshev.interpolate(np.exp2, degree, domain=[-0.5, 0.5])
     return nearest.convert(kind=np.polynomial.Polynomial).coef
 
@@ -21,8 +22,8 @@ POWERS_64 = tuple(float(power) for power in _power_of_two(10))
 SMALLEST_EXPONENT_32 = np.float32(-126.0)
 SMALLEST_EXPONENT_64 = -1022.0
 
-VANISHED = 746.0  # exp(-t) is zero from here on
-FAR = 1e4  # gamma |x|^2, beyond which its rounding error, 1e-12 or more, may show in the kernel
+VANISHED = 746.0  # From here on, exp(-t) is zero.
+FAR = 1e4  # From this gamma |x|^2 on, its rounding error, 1e-12 or more, may show in the kernel.
 
 
 @compiled
@@ -49,7 +50,7 @@ def gaussian_from_dots_32(tile, squared_norms_a, squared_norms_b, gamma):
 def gaussian_from_dots_64(tile, squared_norms_a, squared_norms_b, gamma, far):
     """Replace x.z by exp(-gamma |x - z|^2) in a float64 tile.
 
-    Rows with gamma |x|^2 above `far` are left as they are; returned is how many there are.
+    Rows with gamma |x|^2 above `far` are left as they are; it returns how many there are.
     """
     p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 = POWERS_64
     n_far = 0
@@ -72,10 +73,10 @@ def gaussian_from_dots_64(tile, squared_norms_a, squared_norms_b, gamma, far):
 
 @compiled
 def far_gaussian_from_dots(tile, squared_norms_a, squared_norms_b, gamma, far, A, B):
-    """The same for the rows that were left: points so far out that what |x|^2 + |z|^2 - 2 x.z loses
-    to rounding would show. Where most of it cancels, differences take its place.
+    """The same for the rows that were left: points so far out that the rounding errors of
+    |x|^2 + |z|^2 - 2 x.z would show. Where most of it cancels, differences take its place.
 
-    A and B are the rows as `arrays.flat` lays them out.
+    A and B are the rows in the layout of `arrays.flat`.
     """
     a, a_columns, a_starts = A
     b, b_columns, b_starts = B
@@ -96,7 +97,7 @@ def far_gaussian_from_dots(tile, squared_norms_a, squared_norms_b, gamma, far, A
                         a[first:last], a_columns[first:last], b[begin:end], b_columns[begin:end]
                     )
             t = gamma * distance
-            tile[i, j] = np.exp(-t) if t < VANISHED else 0.0  # most do, and exp takes its time
+            tile[i, j] = np.exp(-t) if t < VANISHED else 0.0  # most vanish, which saves an exp
 
 
 @compiled
@@ -109,7 +110,7 @@ def _squared_distance(a, b):
 
 @compiled
 def _squared_distance_of_sparse(a, a_columns, b, b_columns):
-    """The columns of both rise, so one pass over the two finds those they have in common."""
+    """|a - b|^2 in one pass, because the columns of both are sorted."""
     distance = 0.0
     p, q = 0, 0
     while p < len(a) or q < len(b):
@@ -125,3 +126,26 @@ def _squared_distance_of_sparse(a, a_columns, b, b_columns):
             q += 1
         distance += difference * difference
     return distance
+
+
+@compiled
+def subtract_rows(gradient, store, slots, steps, start):
+    """gradient -= sum_k steps[k] * store[slots[k], start : start + len(gradient)]."""
+    n = len(gradient)
+    whole = len(slots) // 4 * 4
+    for k in range(0, whole, 4):  # with four rows a pass, the gradient is read less often
+        a = store[slots[k], start : start + n]
+        b = store[slots[k + 1], start : start + n]
+        c = store[slots[k + 2], start : start + n]
+        d = store[slots[k + 3], start : start + n]
+        for m in range(n):
+            gradient[m] -= (
+                steps[k] * np.float64(a[m])
+                + steps[k + 1] * np.float64(b[m])
+                + steps[k + 2] * np.float64(c[m])
+                + steps[k + 3] * np.float64(d[m])
+            )
+    for k in range(whole, len(slots)):
+        a = store[slots[k], start : start + n]
+        for m in range(n):
+            gradient[m] -= steps[k] * np.float64(a[m])

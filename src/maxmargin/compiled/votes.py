@@ -1,12 +1,12 @@
-"""What pairs of classes say together, a row at a time: all pairs (i, j) with i < j in order."""
+"""Decisions and votes of all pairs of classes (i, j), i < j, in order, a row at a time."""
 
 from maxmargin.compiled.numba_setup import compiled
 
 
 @compiled
 def pair_decisions(sums, intercept, decisions):
-    """The decision of every pair, from sums[row, k, :] over the support vectors of class k, with
-    its coefficients against each other class in turn."""
+    """The decision of every pair. sums[row, k, :] are sums over the support vectors of class k,
+    with its coefficients against each other class in turn."""
     n_classes = sums.shape[1]
     for row in range(len(sums)):
         pair = 0
@@ -18,7 +18,7 @@ def pair_decisions(sums, intercept, decisions):
 
 @compiled
 def count_votes(first_wins, votes):
-    """Add to votes[row, k] how many of its pairs class k wins."""
+    """Add to votes[row, k] the number of pairs that class k wins."""
     n_classes = votes.shape[1]
     for row in range(len(votes)):
         pair = 0

@@ -1,6 +1,6 @@
-"""Women's E-Commerce Clothing Reviews: a table of words and numbers, read with care.
+"""Women's E-Commerce Clothing Reviews: a table of words and numbers.
 
-Invariant: a file that is not what it should be is refused, with the line at which it goes wrong.
+Invariant: a file that is not what it should be is refused, with the number of the wrong line.
 """
 
 import csv
@@ -47,21 +47,21 @@ COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class Reviews:
-    """Reviews of clothes, one entry of every array to a review.
+    """Reviews of clothes; every array has one entry per review.
 
     Attributes
     ----------
     target : array of int
-        1 where the customer recommends the product, 0 where not.
+        1 if the customer recommends the product, else 0.
     rating, age, positive_feedback, clothing_id : array of int
     title, review : array of str
-        "" where missing.
+        A missing text is "".
     text : array of str
         Title and review in one.
     division, department, class_name : array of str
-        What kind of clothing it is.
+        The kind of clothing.
     feature_names : tuple of str
-        The attributes a model may learn from: all but `target`, and `text` that repeats others.
+        The attributes a model may learn from: all but `target`, and `text`, which repeats others.
     """
 
     clothing_id: np.ndarray
@@ -92,7 +92,7 @@ def load_reviews(path):
     Parameters
     ----------
     path : str or Path
-        Where the file is; the library does not bring or fetch it.
+        The file, which the library neither has nor fetches.
 
     Returns
     -------

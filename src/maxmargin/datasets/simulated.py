@@ -1,9 +1,9 @@
 """Small simulated data sets, each with a lesson.
 
 Every `make_...` draws points X, float64 of shape (n_samples, 2) unless it says otherwise, and
-labels y of -1 and +1, the convention of the derivations, in random order and half of each (one more
-of +1 when n_samples is odd). Invariant: the same arguments give the same data, also when
-`random_state` is None; another `random_state` gives a fresh draw from the same distribution.
+labels y of -1 and +1, as in the derivations. They are in random order, half of each (one more of +1
+when n_samples is odd). Invariant: the same arguments give the same data, also when `random_state`
+is None; another `random_state` gives a fresh draw from the same distribution.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def make_gaussian_mixture(n_samples=200, *, centres=None, noise=0.5, random_stat
     n_samples : int, default=200
     centres : dict, optional
         The centres of the clouds of each label, {label: array of shape (k, d)}; there may be more
-        than two labels. Default: two clouds for each of -1 and +1, which no line separates.
+        than two labels. By default -1 and +1 have two clouds each, which no line separates.
     noise : float, default=0.5
         The standard deviation of the clouds in every direction.
     random_state : int, Generator, RandomState or None, default=None
@@ -79,7 +79,7 @@ def make_gaussian_mixture(n_samples=200, *, centres=None, noise=0.5, random_stat
 
 
 def make_moons(n_samples=200, *, noise=0.2, random_state=None):
-    """Two interleaving half circles: -1 opens downwards, +1 upwards.
+    """Two interleaving half circles, of which -1 opens downwards and +1 upwards.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ def make_moons(n_samples=200, *, noise=0.2, random_state=None):
     _check("make_moons", n_samples=n_samples, noise=noise)
     rng = _generator(random_state)
     y, angle = _labels(n_samples, rng), rng.uniform(0, np.pi, n_samples)
-    middle = np.array([0.5, 0.25])  # about which the upper moon, turned by half, is the lower one
+    middle = np.array([0.5, 0.25])  # half a turn about it takes the upper moon to the lower one
     X = middle + y[:, None] * (middle - _on_circle(angle))
     return _noisy(X, noise, rng), y
 
 
 def make_circles(n_samples=200, *, noise=0.1, factor=0.5, random_state=None):
-    """Two circles about the origin: +1 inside, of radius `factor`, and -1 outside, of radius 1.
+    """Two circles about the origin: +1 has radius `factor`, and -1, outside, has radius 1.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def make_xnor(n_samples=200, *, noise=0.2, random_state=None):
 def make_separable(
     n_samples=100, n_features=2, *, margin=0.5, random_state=None, return_separator=False
 ):
-    """Two classes on the two sides of a hyperplane, none nearer to it than `margin`.
+    """Two classes on the two sides of a hyperplane, with no point nearer to it than `margin`.
 
     Parameters
     ----------
@@ -209,11 +209,11 @@ def make_separable(
 
 
 def make_outlier(n_samples=100, n_outliers=1, *, margin=1.0, depth=0.9, random_state=None):
-    """Separable data in which a point that strayed moves the hard-margin separator.
+    """Separable data in which an outlier moves the hard-margin separator.
 
     The last `n_outliers` rows are the outliers, of label -1 and in front of the middle of the other
-    class; the rows before them are separable with `margin`. A hard margin obeys the outliers, a
-    soft one gives them up: what slack is for.
+    class; the rows before them are separable with `margin`. A hard margin obeys the outliers; a
+    soft one gives them up, which is what slack is for.
 
     Parameters
     ----------
@@ -221,10 +221,10 @@ def make_outlier(n_samples=100, n_outliers=1, *, margin=1.0, depth=0.9, random_s
         The number of rows, outliers included.
     n_outliers : int, default=1
     margin : float above 0, default=1.0
-        Of the other points.
+        The margin of the other points.
     depth : float, default=0.9
-        How far across the gap the outliers have strayed: 0 is the margin of their own class and 1
-        that of the other. Below 1 a hard margin exists, well above 1 it does not.
+        How far across the gap the outliers are: 0 is the margin of their own class and 1 that of
+        the other. Below 1 a hard margin exists; well above 1 it does not.
     random_state : int, Generator, RandomState or None, default=None
 
     Returns
@@ -290,5 +290,5 @@ def _noisy(X, noise, rng):
 
 
 def _at(decisions, points, w, b):
-    """The points, moved along the unit vector w until w.x + b is what `decisions` says."""
+    """The points, moved along the unit vector w until w.x + b equals `decisions`."""
     return points + np.outer(decisions - b - points @ w, w)

@@ -23,21 +23,21 @@ from maxmargin.displays.drawing import (
 class BiasVarianceDisplay:
     """The parts of the squared error of a method along one of its parameters.
 
-    error = noise + bias^2 + variance: a richer model trades bias for variance, and their sum is
-    least in between. The error measured on fresh data lies on the sum, up to chance.
+    The error is noise + bias^2 + variance. A richer model trades bias for variance, and their sum
+    is least in between. The error measured on fresh data lies on the sum, up to chance.
 
     Parameters
     ----------
     values : array of shape (m,)
-        Of the parameter.
+        The values of the parameter.
     noise, bias2, variance, error : arrays of shape (m,)
-        As `maxmargin.inspection.bias_variance_curve` found them.
+        The parts that `maxmargin.inspection.bias_variance_curve` found.
     param_name : str
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Of the last `plot`.
+        They belong to the last `plot`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class BiasVarianceDisplay:
         values : sequence
             The `param_range` it was made for.
         param_name : str, default="model complexity"
-            What the horizontal axis is called.
+            The label of the horizontal axis.
         ax : matplotlib Axes, optional
             Where to draw; a new figure if not given.
         plot : bool, default=True

@@ -11,46 +11,48 @@ from scipy.ndimage import gaussian_filter
 from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin import arrays
 from maxmargin.displays.drawing import (
     INK,
     LARGEST_VALUE,
+    POINT_AREA,
     axes_for,
     colour_of,
     draw_levels,
+    draw_support,
     fill_values,
     legend_beside,
     marker_of,
     tint,
 )
-from maxmargin.displays.models import last_step, rows_at_last_step
+from maxmargin.displays.models import multipliers_of
 from maxmargin.displays.surface import (
     checked_plane,
     checked_points,
     grid_around,
     grid_rows,
     nearest_on_level,
+    refined,
 )
-from maxmargin.estimators.one_class import OneClassSVM
 from maxmargin.estimators.perceptron import Perceptron
+from maxmargin.estimators.pipelines import last_step
 
-POINT_AREA = 20.0
-RING_AREAS = (36.0, 84.0)  # of a support vector with alpha near 0, and with the largest alpha
-FAINT = 0.25  # of the deepest tint
-INSIDE, OUTSIDE = 1, -1  # what an outlier detector predicts
+BLUR = 1.5  # Lines between classes are smoothed over this many cells, or they would have stairs.
+FAINT = 0.25  # The outside of a region has this share of the deepest tint.
+HALVINGS = 2  # Where classes meet, the grid is four times as fine, which is about a pixel.
+INSIDE, OUTSIDE = 1, -1  # These are the predictions of an outlier detector.
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BoundaryDisplay:
     """The decision surface of a classifier or one-class SVM over two features.
 
-    For two classes the boundary f = 0, the margins f = +-1 and the values of f in between; for
-    more, the region of each class. Support vectors are ringed, larger for a larger alpha, and
+    For two classes it shows the boundary f = 0, the margins f = +-1 and the values of f in between;
+    for more, the region of each class. Support vectors are ringed, larger for a larger alpha, and
     those at the bound alpha = C have a square instead of a circle. On request, a line leads from
-    every point with slack xi = max(0, 1 - y f) > 0 to the margin that it fails to keep.
+    every point with slack xi = max(0, 1 - y f) > 0 to its margin.
 
-    For a one-class SVM the region f >= 0, the points in it and those outside. Free support vectors
-    lie on its boundary; every point outside is a support vector, and has a square.
+    For a one-class SVM it shows the region f >= 0, the points in it and those outside. Free support
+    vectors lie on its boundary; every point outside is a support vector, and has a square.
 
     Parameters
     ----------
@@ -61,27 +63,30 @@ class BoundaryDisplay:
     X : array of shape (n, 2)
     y : array of shape (n,)
     classes : array of shape (n_classes,)
-        For a one-class SVM 1, inside, and -1, outside.
+        The labels; for a one-class SVM 1, inside, and -1, outside.
     support, bounded : boolean arrays of shape (n,)
-        Which points have alpha > 0, and which of them the largest that is allowed.
+        Which points have alpha > 0, and which of them have the largest alpha allowed.
     alpha : array of shape (n,)
         |dual coefficient|; the largest over the pairs of classes if there are several.
     feature_names : pair of str
     margins : bool
-        Whether f = +-1 means something; the decision values of a perceptron have no scale.
+        Whether f = +-1 are margins; the decision values of a perceptron have no scale.
     slack : array of shape (n,), optional
         xi of every point.
     feet : array of shape (n, 2), optional
         The nearest place on the margin of its class, NaN for a point without slack or when the
-        grid does not reach that margin. For a linear machine the way there is xi / |w| long; for
-        others it is the shortest in the plane, not in feature space.
+        grid does not reach that margin. For a linear machine it is xi / |w| away; for others it is
+        nearest in the plane, not in feature space.
     one_class : bool
-        Whether there is one region and what lies outside, and no classes.
+        Whether there is one region and its outside, and no classes.
+    regions : array of shape (4 grid_resolution - 3, 4 grid_resolution - 3), optional
+        For more than two classes, `response` on a finer grid, which was evaluated only where
+        neighbours of the grid differ. If it is not given, `response` takes its place.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Of the last `plot`.
+        They belong to the last `plot`.
 
     Examples
     --------
@@ -111,6 +116,7 @@ class BoundaryDisplay:
     slack: np.ndarray | None = None
     feet: np.ndarray | None = None
     one_class: bool = False
+    regions: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -131,15 +137,14 @@ class BoundaryDisplay:
         Parameters
         ----------
         estimator : classifier, OneClassSVM, or Pipeline that ends in one
-            With a `decision_function`. Support vectors are marked if it keeps `roles_` (as
-            `maxmargin.SVC` does) or is a `maxmargin.OneClassSVM`, and X is what it was fitted on.
-            Margins are drawn for machines that have one: those with multipliers (`dual_coef_`) or
-            a hinge loss.
+            It has a `decision_function`. Support vectors are marked if it keeps `roles_` (as
+            `maxmargin.SVC` does) or is a `maxmargin.OneClassSVM`, and was fitted on X. Margins are
+            drawn for machines that have one: those with multipliers (`dual_coef_`) or a hinge loss.
         X : array, sparse matrix or data frame of shape (n, 2)
         y : array of shape (n,)
             Ignored for a one-class SVM, whose points are named by the side they lie on.
         slack : bool, default=False
-            Draw the slacks; for two classes and a machine with a margin.
+            Draw the slacks, which needs two classes and a machine with a margin.
         grid_resolution : int, default=200
             Grid points along each feature.
         eps : float, optional
@@ -156,12 +161,14 @@ class BoundaryDisplay:
         one_class = is_outlier_detector(estimator)
         points, labels, classes = _labelled(estimator, X, y, one_class)
         xx0, xx1 = grid_around(points, grid_resolution, eps)
-        alpha = _multipliers(estimator, X)
+        alpha = multipliers_of(estimator, X)
         has_margin = not one_class and len(classes) == 2 and _has_margin(last_step(estimator))
+        response, regions = _response(estimator, X, classes, xx0, xx1)
         display = cls(
             xx0=xx0,
             xx1=xx1,
-            response=_response(estimator, X, classes, xx0, xx1),
+            response=response,
+            regions=regions,
             X=points,
             y=labels,
             classes=classes,
@@ -227,27 +234,26 @@ def _labelled(estimator, X, y, one_class):
 
 
 def _response(estimator, X, classes, xx0, xx1):
-    grid = grid_rows(xx0, xx1, X)
+    """The response on the grid and, for several classes, on one that is finer where they meet."""
     if len(classes) == 2:
-        return estimator.decision_function(grid).reshape(xx0.shape)
-    return np.searchsorted(classes, estimator.predict(grid)).reshape(xx0.shape)
+        return estimator.decision_function(grid_rows(X, xx0, xx1)).reshape(xx0.shape), None
+
+    def position(first, second):
+        return np.searchsorted(classes, estimator.predict(grid_rows(X, first, second)))
+
+    response = position(xx0, xx1).reshape(xx0.shape)
+    regions = response.astype(np.int16)
+    for _ in range(HALVINGS):
+        xx0, xx1, regions = refined(xx0, xx1, regions, position)
+    return response, regions
 
 
 def _has_margin(machine):
-    """Whether the fit has pushed points beyond f = +-1."""
+    """Whether f = +-1 are margins of the machine."""
     loss = getattr(machine, "loss", None)
     if isinstance(loss, str):
         return "hinge" in loss
     return hasattr(machine, "dual_coef_") and not isinstance(machine, Perceptron)
-
-
-def _multipliers(estimator, X):
-    """|alpha| of every row of X; zeros if X was not fitted on."""
-    machine, X = last_step(estimator), rows_at_last_step(estimator, X)
-    alpha = np.zeros(arrays.n_rows(X))
-    if _was_fitted_on(machine, X):
-        alpha[machine.support_] = np.abs(arrays.dense(machine.dual_coef_)).max(axis=0)
-    return alpha
 
 
 def _at_bound(estimator, alpha, labels, one_class):
@@ -259,21 +265,12 @@ def _at_bound(estimator, alpha, labels, one_class):
     return np.isin(last_step(estimator).roles_, ("inside", "misclassified"))
 
 
-def _was_fitted_on(machine, X):
-    is_ours = hasattr(machine, "roles_") or isinstance(machine, OneClassSVM)
-    if not is_ours or machine.shape_fit_[0] != arrays.n_rows(X):
-        return False
-    machine._check_unaltered()
-    rows = np.asarray(arrays.dense(X), dtype=np.float64)[machine.support_]
-    return np.array_equal(rows, arrays.dense(machine.support_vectors_))
-
-
 def _feature_names(X):
     first, second = X.columns if hasattr(X, "columns") else ("x1", "x2")
     return str(first), str(second)
 
 
-# Drawing. Each function returns what the legend shall name.
+# Drawing. Each function returns the handles of the legend.
 
 
 def _draw_surface(ax, display):
@@ -283,17 +280,17 @@ def _draw_surface(ax, display):
 
 
 def _draw_inside(ax, display):
-    """One class: the region, deeper in colour where f is larger, and its boundary."""
+    """Draw the region of one class, deeper in colour where f is larger, and its boundary."""
     values = display.response
     limit = values.max() if values.max() > 0 else max(np.abs(values).max(), np.finfo(float).tiny)
-    # Outside f falls further than it rises inside; a faint tint there lets outliers stand out.
+    # f falls further outside than it rises inside; a faint tint there lets outliers stand out.
     shown = np.maximum(values, -FAINT * limit)
     fill_values(ax, display.xx0, display.xx1, -shown, limit)
     return [_draw_level(ax, display, (0.0,), "-", 2.0, "boundary, f = 0")]
 
 
 def _draw_values(ax, display):
-    """Two classes: the values of f, the boundary and the margins."""
+    """Draw the values of f for two classes, the boundary and the margins."""
     values = display.response
     limit = LARGEST_VALUE if display.margins else max(np.abs(values).max(), np.finfo(float).tiny)
     fill_values(ax, display.xx0, display.xx1, values, limit)
@@ -311,7 +308,7 @@ def _draw_level(ax, display, levels, style, width, label):
 
 
 def _draw_slack(ax, display):
-    """A line from every point with slack to the nearest place on the margin of its class."""
+    """Draw a line from every point with slack to the nearest place on the margin of its class."""
     if display.feet is None:
         return []
     from matplotlib.collections import LineCollection
@@ -326,14 +323,18 @@ def _draw_slack(ax, display):
 
 
 def _draw_regions(ax, display):
-    """Several classes: one colour per region, and the lines between them."""
+    """Draw the regions of several classes in their colours, and the lines between them."""
     from matplotlib.colors import ListedColormap
 
     n_classes = len(display.classes)
+    regions = display.response if display.regions is None else display.regions
+    sides = [
+        np.linspace(xx.min(), xx.max(), n)
+        for xx, n in zip((display.xx0, display.xx1), regions.shape[::-1], strict=True)
+    ]
     ax.pcolormesh(
-        display.xx0,
-        display.xx1,
-        display.response,
+        *sides,
+        regions,
         cmap=ListedColormap([tint(colour_of(k), 0.3) for k in range(n_classes)]),
         vmin=-0.5,
         vmax=n_classes - 0.5,
@@ -342,17 +343,14 @@ def _draw_regions(ax, display):
         zorder=0,
     )
     for k in range(n_classes):
-        _outline(ax, display, display.response == k)
+        _outline(ax, sides, regions == k)
     return []
 
 
-def _outline(ax, display, region):
-    # Blurred by a grid cell, or the line would climb the cells as a staircase.
-    inside = gaussian_filter(region.astype(float), sigma=1.0)
+def _outline(ax, sides, region):
+    inside = gaussian_filter(region.astype(np.float32), sigma=BLUR)
     if inside.min() < 0.5 < inside.max():
-        ax.contour(
-            display.xx0, display.xx1, inside, levels=[0.5], colors=INK, linewidths=1.5, zorder=1
-        )
+        ax.contour(*sides, inside, levels=[0.5], colors=INK, linewidths=1.5, zorder=1)
 
 
 def _draw_points(ax, display):
@@ -373,18 +371,6 @@ def _draw_points(ax, display):
 
 
 def _draw_support(ax, display):
-    """A ring for every support vector, its area growing with alpha."""
-    smallest, largest = RING_AREAS
-    share = display.alpha / max(display.alpha.max(initial=0.0), np.finfo(float).tiny)
     free, bounded = ("on the boundary", "outside") if display.one_class else ("0 < α < C", "α = C")
-    rings = []
-    for chosen, marker, label in (
-        (display.support & ~display.bounded, "o", f"support vector, {free}"),
-        (display.support & display.bounded, "s", f"support vector, {bounded}"),
-    ):
-        if chosen.any():
-            area = smallest + (largest - smallest) * share[chosen]
-            look = {"marker": marker, "facecolor": "none", "edgecolor": INK, "linewidth": 0.9}
-            ring = ax.scatter(*display.X[chosen].T, s=area, zorder=4, label=label, **look)
-            rings.append(ring)
-    return rings
+    kinds = (display.support & ~display.bounded, free), (display.support & display.bounded, bounded)
+    return draw_support(ax, display.X, display.alpha, kinds)

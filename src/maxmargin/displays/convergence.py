@@ -1,24 +1,18 @@
 """How a fit went: its objective, its gap and its violation, step by step.
 
 Invariant: every curve is a column of the trace as it was recorded; nothing is smoothed. Only a gap
-or violation of zero, or less by rounding, is lifted to the floor of its panel: a solved problem is
-seen.
+or violation of zero, or less by rounding, is lifted to the floor of its panel, so that the end of a
+fit can be seen.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.displays.drawing import (
-    INK,
-    legend_beside,
-    line_of,
-    panels_for,
-    spans_decades,
-    tidy,
-)
-from maxmargin.displays.models import last_step, problem_names, trace_of
-from maxmargin.solvers.trace import Trace
+from maxmargin.displays.drawing import INK, legend_beside, line_of, panels_for, spans_decades, tidy
+from maxmargin.displays.models import problem_names, trace_of
+from maxmargin.estimators.pipelines import last_step
+from maxmargin.problems.trace import Trace
 
 OPTIMALITY = ("objective", "gap", "violation")
 LEARNING = ("accuracy", "loss", "movement")
@@ -35,10 +29,10 @@ WORDS = {
     "b": "bias b",
 }
 COUNTERS = {"problem", "i", "j", "round", "n_iter", "epoch", "seconds"}
-FEW_STEPS = 60
-MOST_NAMES = 10  # lines that a legend names
-LIFTED = {"gap", "violation"}  # where zero is the end of a fit; of others it is left out
-SHRINKING = {"gap", "violation", "movement", "eta"}  # towards zero, by orders of magnitude
+FEW_STEPS = 60  # If there are no more steps than these, each is marked by a point.
+MOST_NAMES = 10  # A legend names this many lines.
+LIFTED = {"gap", "violation"}  # Zero is the end of a fit for these, and is left out for others.
+DECAYING = {"gap", "violation", "movement", "eta"}  # These fall to zero by orders of magnitude.
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -47,23 +41,23 @@ class ConvergenceDisplay:
 
     The dual objective rises, the gap to the primal objective closes, and the fit ends when the
     largest violation of the optimality conditions is below tol. With several classes every binary
-    problem has a line of its own; on the floor of its panel lies what is zero or less.
+    problem has a line of its own. A value of zero or less lies on the floor of its panel.
 
     Parameters
     ----------
     curves : dict from str to dict from str to array
         For every problem, by its name, the columns "steps", "seconds" and each quantity.
     quantities : tuple of str
-        What is drawn, a panel each.
+        The quantities that are drawn, a panel each.
     step_name : str
-        What a step is: "pairs moved", "round" or "epoch".
+        The name of a step: "pairs moved", "round" or "epoch".
     tol : float, optional
         The violation that ends the fit.
 
     Attributes
     ----------
     axes_, figure_ : array of matplotlib Axes, and Figure
-        Of the last `plot`.
+        They belong to the last `plot`.
 
     Examples
     --------
@@ -141,7 +135,7 @@ class ConvergenceDisplay:
         quantities, problem, against, ax, plot
             As in `from_estimator`.
         names : sequence of str, optional
-            What the problems are called.
+            The names of the problems.
         tol : float, optional
             The violation that ends the fit, drawn as a line.
         """
@@ -154,7 +148,7 @@ class ConvergenceDisplay:
                 f"{cls.__name__}: problem must be one of {', '.join(map(str, recorded))}, "
                 f"got {problem!r}."
             )
-        # A class without weight has no problems, and the others move up: better no name than wrong.
+        # A class without weight has no problems, so that names may not fit; then there are none.
         names = names if len(names) == len(recorded) else [f"problem {k}" for k in recorded]
         curves = {}
         for chosen in recorded if problem is None else [problem]:
@@ -185,7 +179,7 @@ class ConvergenceDisplay:
 
     def _draw(self, ax, quantity, against):
         values = np.concatenate([curve[quantity] for curve in self.curves.values()])
-        is_log = spans_decades(values) or bool(quantity in SHRINKING and np.any(values > 0))
+        is_log = spans_decades(values) or bool(quantity in DECAYING and np.any(values > 0))
         floor = self._floor(quantity, values) if is_log else -np.inf
         self._draw_lines(ax, quantity, against, floor)
         if is_log:
@@ -202,15 +196,15 @@ class ConvergenceDisplay:
         longest = max(len(curve["steps"]) for curve in self.curves.values())
         for position, (name, curve) in enumerate(self.curves.items()):
             y = curve[quantity]
-            if floor > 0:  # on a logarithmic scale what is zero has no place
+            if floor > 0:  # a logarithmic scale has no zero
                 y = np.where(y <= 0, floor if quantity in LIFTED else np.nan, y)
-            # Between two gaps a point would be no line, and few steps are worth a dot each.
+            # A point between two gaps would be no line, and few steps are worth a dot each.
             dotted = longest <= FEW_STEPS or np.isnan(y[:-1]).any()
             look = {"linewidth": 1.4, "marker": "." if dotted else None, "markersize": 4}
             ax.plot(curve[against], y, label=name, **look, **line_of(position))
 
     def _floor(self, quantity, values):
-        """Below all positive values of a logarithmic panel, and not above the end of the fit."""
+        """The floor of a logarithmic panel: below all positive values, and not above tol."""
         floor = np.min(values[values > 0]) / 2
         has_end = quantity == "violation" and self.tol is not None and self.tol > 0
         return min(floor, self.tol) if has_end else floor
@@ -219,7 +213,7 @@ class ConvergenceDisplay:
         ax.axhline(self.tol, color=INK, linestyle=":", linewidth=1.2)
         where = {"xycoords": ("axes fraction", "data"), "va": "center", "color": INK}
         ax.annotate(f"tol {self.tol:g}", (1.01, self.tol), **where)
-        low, high = ax.get_ylim()  # a fit that was cut short, or had nothing to do, is far from it
+        low, high = ax.get_ylim()  # tol may be far away, as in a fit that was cut short
         ax.set_ylim(min(low, self.tol / 2), max(high, self.tol * 2))
 
     def _words(self, quantity):
@@ -234,7 +228,7 @@ def _pairs_at_random(model):
 
 
 def _table(trace, quantities):
-    """The finest table of a trace that has the quantities, and what its rows are."""
+    """The finest table of a trace that has the quantities, and the name of its rows."""
     if not isinstance(trace, Trace):
         if "epoch" not in (getattr(getattr(trace, "dtype", None), "names", None) or ()):
             raise TypeError(
@@ -242,7 +236,7 @@ def _table(trace, quantities):
                 f"model, got {type(trace).__name__}; for a model there is from_estimator."
             )
         return trace, "epoch"
-    if not len(trace.steps):  # the fast solver keeps slices of its work, and counts pairs
+    if not len(trace.steps):  # the fast solver records slices of work, and counts pairs
         return trace.rounds, "pairs moved"
     if set(quantities or ()) <= set(trace.steps.dtype.names):
         return trace.steps, "pairs moved"
@@ -250,7 +244,7 @@ def _table(trace, quantities):
 
 
 def _checked_quantities(table, quantities):
-    """Columns with numbers in them, which a default need not have."""
+    """The quantities, which must be columns with numbers; defaults without any are dropped."""
     if not len(table):
         raise ValueError("ConvergenceDisplay: the trace is empty; was its limit 0?")
     columns = [name for name in table.dtype.names if name not in COUNTERS]
@@ -267,7 +261,7 @@ def _checked_quantities(table, quantities):
 
 
 def _curve(rows, quantities, step_name):
-    """The columns of one problem, copied: a trace may still grow."""
+    """A copy of the columns of one problem, because a trace may still grow."""
     columns = {name: rows[name].astype(np.float64) for name in ("seconds", *quantities)}
     counts = {"epoch": "epoch", "pairs moved": "n_iter"}.get(step_name)
     if counts in rows.dtype.names:

@@ -5,8 +5,8 @@ Invariant: nothing here loads matplotlib before a picture is asked for.
 
 import numpy as np
 
-# Okabe and Ito's palette, without the yellow that is hard to see on white; then darker ones, told
-# apart by their lightness. Eleven, so that neither markers nor dashes repeat when colours do.
+# This is Okabe and Ito's palette, without the yellow that is hard to see on white, and then darker
+# colours. There are eleven, so that neither markers nor dashes repeat when colours do.
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999",
     "#332288", "#882255", "#999933", "#222222",
@@ -16,8 +16,13 @@ MARKERS = ("o", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", (0, (1, 1.2)))
 INK = "#1a1a1a"
 PALE = "#c8c8c8"
-DECADES = 50.0  # numbers that differ by such a factor are easier to read on a logarithmic scale
-LARGEST_VALUE = 2.0  # decision values beyond +-2 share the deepest tint
+REST = "#767676"  # All classes but one share this grey, which no class has.
+DECADES = 50.0  # Numbers that differ by this factor are easier to read on a logarithmic scale.
+POINT_AREA = 20.0
+# These are the areas of a support vector with alpha near 0, and with the largest alpha.
+RING_AREAS = (36.0, 84.0)
+RINGS = ("o", "s")  # Support vectors have a circle if they are free, and a square at their bound.
+LARGEST_VALUE = 2.0  # Decision values beyond +-2 share the deepest tint.
 
 
 def colour_of(position):
@@ -29,7 +34,7 @@ def marker_of(position):
 
 
 def line_of(position):
-    """Colour and dashes together tell 44 lines apart, the dashes alone four."""
+    """Colour and dashes of a line; together they tell 44 lines apart, the dashes alone four."""
     return {"color": colour_of(position), "linestyle": DASHES[position % len(DASHES)]}
 
 
@@ -62,8 +67,8 @@ def axes_for(ax, display, figsize):
 def panels_for(ax, shape, display, figsize, **options):
     """Axes for a picture of several panels, in reading order.
 
-    They are those given, the parts of the one given, or those of a new figure. `options` are of
-    `matplotlib.pyplot.subplots`, such as `sharex`.
+    They are those given, the parts of the one given, or those of a new figure. `options` are
+    arguments of `matplotlib.pyplot.subplots`, such as `sharex`.
     """
     matplotlib_for(display)
     n_panels = shape[0] * shape[1]
@@ -87,24 +92,48 @@ def panels_for(ax, shape, display, figsize, **options):
 
 
 def tidy(ax):
-    """Curves without a frame on top and right, over a faint grid."""
+    """Remove the frame on top and right, and draw a faint grid."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color=PALE, linewidth=0.6, alpha=0.6)
     ax.set_axisbelow(True)
 
 
 def legend_beside(ax, handles=None):
-    """Inside the axes it would hide what is drawn."""
+    """Put the legend beside the axes, because inside it would hide what is drawn."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
     where = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
     ax.legend(handles=handles, frameon=False, **where)
+
+
+# Points.
+
+
+def draw_support(ax, points, alpha, kinds):
+    """Draw a ring around every support vector, larger for a larger alpha; return legend handles.
+
+    `kinds` has a mask and a name for the free ones, and then for those at their bound.
+    """
+    smallest, largest = RING_AREAS
+    share = alpha / max(alpha.max(initial=0.0), np.finfo(float).tiny)
+    look = {"facecolor": "none", "edgecolor": INK, "linewidth": 0.9, "zorder": 4}
+    return [
+        ax.scatter(
+            *points[chosen].T,
+            s=smallest + (largest - smallest) * share[chosen],
+            marker=marker,
+            label=f"support vector, {words}",
+            **look,
+        )
+        for (chosen, words), marker in zip(kinds, RINGS, strict=True)
+        if chosen.any()
+    ]
 
 
 # Scales.
 
 
 def spans_decades(values):
-    """Whether numbers, none of them negative, differ by more than a linear scale can show."""
+    """Whether numbers of at least zero differ by more than a linear scale can show."""
     values = np.asarray(values)
     if values.dtype.kind not in "iuf":
         return False
@@ -115,7 +144,7 @@ def spans_decades(values):
 
 
 def scale_along(ax, values):
-    """A logarithmic scale where the values of a parameter ask for it; zero keeps its place."""
+    """Set a logarithmic scale where the values of a parameter need it; it can show zero."""
     if not spans_decades(values):
         return
     values = np.asarray(values)
@@ -128,11 +157,12 @@ def scale_along(ax, values):
 # Decision values over a plane.
 
 
-def fill_values(ax, xx0, xx1, values, limit=LARGEST_VALUE, n_tints=32):
-    """From the colour of the first class over white at zero to that of the second."""
+def fill_values(ax, xx0, xx1, values, limit=LARGEST_VALUE, n_tints=32, colours=COLOURS[:2]):
+    """Fill the plane with one colour where values are negative, another where they are positive,
+    and white where they are zero."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    ends = tint(colour_of(0), 0.55), "white", tint(colour_of(1), 0.55)
+    ends = tint(colours[0], 0.55), "white", tint(colours[1], 0.55)
     return ax.contourf(
         xx0,
         xx1,
@@ -144,7 +174,7 @@ def fill_values(ax, xx0, xx1, values, limit=LARGEST_VALUE, n_tints=32):
 
 
 def draw_levels(ax, xx0, xx1, values, levels, style, width):
-    """Lines of equal value; matplotlib warns about a level that is nowhere, so those are left."""
+    """Draw lines of equal value. A level that occurs nowhere is left out, as matplotlib warns."""
     present = [level for level in levels if values.min() < level < values.max()]
     if not present:
         return None

@@ -1,7 +1,8 @@
 """The kernel matrix of some data, and its spectrum.
 
-A kernel that suits its task shows as blocks: points of a class resemble each other. The eigenvalues
-tell how many directions of the feature space the data use, and whether the kernel is one at all.
+A kernel that suits its task shows as blocks, because points of a class resemble each other. The
+eigenvalues tell how many directions of the feature space the data use, and whether the kernel is
+positive semidefinite.
 Invariant: the eigenvalues are those of the matrix that is shown.
 """
 
@@ -15,24 +16,18 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin import arrays
-from maxmargin.displays.drawing import (
-    INK,
-    PALE,
-    colour_of,
-    panels_for,
-    tidy,
-    tint,
-)
-from maxmargin.displays.models import kernel_of, last_step, rows_at_last_step
+from maxmargin.displays.drawing import INK, PALE, colour_of, panels_for, tidy, tint
+from maxmargin.displays.models import kernel_of, rows_at_last_step
 from maxmargin.errors import OVERFLOW, KernelError, class_of
+from maxmargin.estimators.pipelines import last_step
 from maxmargin.estimators.validation import seed_of
 from maxmargin.kernels import Custom, Kernel
 from maxmargin.kernels.base import as_rows
 from maxmargin.kernels.spectrum import ROUNDING, MercerReport
 
-MAX_ROWS = 500
-LONGEST = 40  # letters of a formula
-DEEPEST = 1e-18  # of the largest eigenvalue, where the spectrum's panel ends
+MAX_ROWS = 500  # More rows than these could not be told apart in the picture.
+LONGEST = 40  # A formula in a title has this many letters at most.
+DEEPEST = 1e-18  # The spectrum's panel ends at this share of the largest eigenvalue.
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -42,22 +37,22 @@ class GramDisplay:
     Parameters
     ----------
     K : array of shape (m, m)
-        k(x_i, x_j), in the order of `rows`.
+        The values k(x_i, x_j), in the order of `rows`.
     rows : array of int of shape (m,)
-        Which rows of X are shown: all, or a sample; sorted by y.
+        Which rows of X are shown, sorted by y: all, or a sample.
     y : array of shape (m,), optional
         Their classes or targets.
     eigenvalues : array of shape (m,)
-        Of the symmetric part of K, the largest first.
+        The eigenvalues of the symmetric part of K, the largest first.
     kernel : str
-        Its formula with its parameters.
+        The formula of the kernel with its parameters.
     n : int
         How many rows X has.
 
     Attributes
     ----------
     axes_, figure_ : array of 2 matplotlib Axes, and Figure
-        Of the last `plot`.
+        They belong to the last `plot`.
 
     Examples
     --------
@@ -90,10 +85,10 @@ class GramDisplay:
         y : array of shape (n,), optional
             Classes or targets, by which the rows are sorted.
         max_rows : int, default=500
-            Of more rows, a random sample of this size is shown: a picture has no more pixels, and
-            eigenvalues take cubic time. The eigenvalues are then those of the sample.
+            If X has more rows, a random sample of this size is shown, because a picture has no more
+            pixels, and eigenvalues take cubic time. The eigenvalues are then those of the sample.
         random_state : int, Generator, RandomState or None, default=None
-            Of the sample; None is the same every time.
+            The seed of the sample; None is the same every time.
         ax : matplotlib Axes or sequence of two, optional
             One subplot, which is divided, or two; a new figure if not given.
         plot : bool, default=True
@@ -150,7 +145,7 @@ class GramDisplay:
 
     @property
     def report(self):
-        """Mercer's condition on the rows shown."""
+        """The report on Mercer's condition for the rows shown."""
         return MercerReport(
             smallest_eigenvalue=float(self.eigenvalues[-1]),
             largest_eigenvalue=float(self.eigenvalues[0]),
@@ -170,7 +165,7 @@ class GramDisplay:
 
 
 def _sorted_sample(X, y, max_rows, random_state):
-    """At most so many rows, in the order of y, and their y."""
+    """At most `max_rows` rows, in the order of y, and their y."""
     n = arrays.n_rows(X)
     if y is not None:
         check_consistent_length(X, y)
@@ -201,14 +196,14 @@ def _matrix(kernel, X, rows):
 
 
 def _formula(kernel):
-    """On one line, numbers to four digits, and not longer than a title may be."""
+    """The kernel on one line, with numbers to four digits, and not longer than a title may be."""
     words = re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda m: f"{float(m[0]):.4g}", str(kernel))
     words = " ".join(words.split())
     return words if len(words) <= LONGEST else words[: LONGEST - 3] + "..."
 
 
 def _blocks(y):
-    """(label, first row, end) of every class; none for targets of a regression."""
+    """The (label, first row, end) of every class; empty for targets of a regression."""
     if y is None or type_of_target(y).startswith("continuous"):
         return []
     labels, firsts = np.unique(y, return_index=True)
@@ -219,7 +214,7 @@ def _blocks(y):
 
 
 def _colours(K):
-    """White is zero; colours to both sides of it when there are negative entries."""
+    """The colour map, in which white is zero, and both sides have a colour if K has both signs."""
     from matplotlib.colors import LinearSegmentedColormap
 
     largest = max(float(np.abs(K).max()), np.finfo(float).tiny)

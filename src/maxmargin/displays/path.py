@@ -1,4 +1,4 @@
-"""A model along one of its parameters: what happens to its weights and to its errors.
+"""The weights and errors of a model along one of its parameters.
 
 Invariant: all models of a path see the same training rows; only the parameter differs.
 """
@@ -19,11 +19,12 @@ from maxmargin.displays.drawing import (
     spans_decades,
     tidy,
 )
-from maxmargin.displays.models import last_step
 from maxmargin.estimators.base import BaseSVM
+from maxmargin.estimators.pipelines import last_step
 
-MOST_NAMES = 8  # weights that the legend names; the smaller ones are drawn pale
-TRAINING = "training"  # where the least error marks the closest fit, and not the best model
+MOST_NAMES = 8  # The legend names this many weights; the smaller ones are drawn pale.
+# The least error on data of this name is not marked, because it marks no good model.
+TRAINING = "training"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,23 +35,23 @@ class PathDisplay:
     ----------
     param_name : str
     values : array of shape (m,)
-        Of the parameter.
+        The values of the parameter.
     coefs : array of shape (m, d), optional
         The weights of a linear model at each value.
     errors : dict from str to array of shape (m,)
-        On each set of data: the mean squared error, or the share of mistakes of a classifier. The
+        The mean squared error on each set of data, or the share of mistakes of a classifier. The
         least one is marked, but not on the set named "training".
     n_support : array of int of shape (m,), optional
         The number of support vectors.
     dual_gaps : array of shape (m,), optional
-        How far each model is from its optimum, at most; kept, not drawn.
+        Bounds on how far each model is from its optimum, which are kept and not drawn.
     feature_names : list of str, optional
     error_name : str
 
     Attributes
     ----------
     axes_, figure_ : array of matplotlib Axes, and Figure
-        Of the last `plot`.
+        They belong to the last `plot`.
 
     Examples
     --------
@@ -81,13 +82,13 @@ class PathDisplay:
         Parameters
         ----------
         path : Path
-            alphas, coefs, intercepts and dual_gaps, of one target.
+            The alphas, coefs, intercepts and dual_gaps of one target.
         errors_on : dict from str to (X, y), optional
             Data on which the mean squared error is drawn as well, by the name of its line. Call the
             rows that the path was made from "training", and no least error is marked on them.
         feature_names : sequence of str, optional
-            A path does not hold them; without them the columns of a data frame in `errors_on` are
-            taken, if there is one, and else w1, w2, ...
+            The names of the features. By default they are the columns of a data frame in
+            `errors_on`, if there is one, and else w1, w2, ...
         ax : matplotlib Axes or sequence of them, optional
             One subplot, which is divided, or one per panel; a new figure if not given.
         plot : bool, default=True
@@ -138,7 +139,7 @@ class PathDisplay:
         X, y
             The training rows, whose error is drawn as "training".
         param_name : str, default="C"
-            Of the estimator, or of a step of a pipeline, as in "svc__C".
+            A parameter of the estimator, or of a step of a pipeline, as in "svc__C".
         param_range : sequence
             Its values.
         errors_on : dict from str to (X, y), optional
@@ -199,7 +200,7 @@ def _fits(estimator, X, y, param_name, values):
 
 
 def _figures(model, sets):
-    """What is kept of a fitted model: its errors, its weights, its number of support vectors."""
+    """The errors, weights and number of support vectors of a fitted model."""
     errors = {name: _error(model, X, y) for name, (X, y) in sets.items()}
     machine = last_step(model)
     coef = np.atleast_2d(arrays.dense(machine.coef_)) if hasattr(machine, "coef_") else None
@@ -215,7 +216,7 @@ def _error(model, X, y):
 
 
 def _all_or_none(values):
-    """What only some of the models have makes no curve."""
+    """The values as an array, or None if some models have none."""
     return None if any(value is None for value in values) else np.array(values)
 
 

@@ -10,14 +10,15 @@ from sklearn.utils.validation import column_or_1d
 
 from maxmargin import arrays
 
-SURROUNDINGS = 0.08  # of the range of a feature, shown on either side of the points
+SURROUNDINGS = 0.08  # This share of the range of a feature is shown on either side of the points.
 
 
-def checked_points(X, owner):
-    """The points as an array of two columns."""
+def checked_points(X, owner, n_features=2):
+    """The points as an array of `n_features` columns."""
     points = arrays.dense(check_array(X, accept_sparse="csr", dtype=np.float64))
-    if points.shape[1] != 2:
-        raise ValueError(f"{owner}: X must have 2 features, got {points.shape[1]}.")
+    if points.shape[1] != n_features:
+        wanted = "1 feature" if n_features == 1 else f"{n_features} features"
+        raise ValueError(f"{owner}: X must have {wanted}, got {points.shape[1]}.")
     return points
 
 
@@ -36,25 +37,50 @@ def checked_plane(X, y, classes, owner):
 
 def grid_around(points, resolution, eps=None):
     """Two arrays of shape (resolution, resolution): the first feature and the second."""
+    return np.meshgrid(*sides_around(points, resolution, eps).T)
+
+
+def sides_around(points, resolution, eps=None):
+    """A column of `resolution` numbers per feature, from below the points to above them."""
     low, high = points.min(axis=0), points.max(axis=0)
     spread = np.where(high > low, high - low, 1.0)
-    beyond = SURROUNDINGS * spread if eps is None else np.full(2, float(eps))
-    sides = np.linspace(low - beyond, high + beyond, resolution)
-    return np.meshgrid(sides[:, 0], sides[:, 1])
+    beyond = SURROUNDINGS * spread if eps is None else float(eps)
+    return np.linspace(low - beyond, high + beyond, resolution)
 
 
-def grid_rows(xx0, xx1, X):
-    """The points of the grid as rows, in a data frame if X is one: a fit remembers its names."""
-    columns = xx0.ravel(), xx1.ravel()
+def grid_rows(X, *features):
+    """The points of a grid as rows, in a data frame if X is one, because a fit keeps its names."""
+    columns = [feature.ravel() for feature in features]
     if hasattr(X, "columns"):
         return type(X)(dict(zip(X.columns, columns, strict=True)))
     return np.column_stack(columns)
 
 
-def nearest_on_level(points, xx0, xx1, values, level):
-    """For every point the nearest place in the grid where the value is `level`; NaN if nowhere.
+def refined(xx0, xx1, labels, ask):
+    """The grid with one more place between every two neighbours, and its labels: those of the
+    neighbours where they agree, and elsewhere `ask` of the coordinates."""
+    xx0, xx1 = (_between(xx, lambda one, other: (one + other) / 2) for xx in (xx0, xx1))
+    labels, highest = _between(labels, np.minimum), _between(labels, np.maximum)
+    differ = labels != highest
+    if differ.any():
+        labels[differ] = ask(xx0[differ], xx1[differ])
+    return xx0, xx1, labels
 
-    Places are where an edge of the grid crosses the level, so they are off by half a cell at most.
+
+def _between(values, combine):
+    """The values of a grid, with `combine` of the values between every two neighbours."""
+    n, m = values.shape
+    finer = np.empty((2 * n - 1, 2 * m - 1), dtype=values.dtype)
+    finer[::2, ::2] = values
+    finer[1::2, ::2] = combine(values[:-1], values[1:])
+    finer[:, 1::2] = combine(finer[:, :-2:2], finer[:, 2::2])
+    return finer
+
+
+def nearest_on_level(points, xx0, xx1, values, level):
+    """The nearest place to every point where the value is `level` in the grid; NaN if nowhere.
+
+    Edges of the grid cross the level at these places, which are off by half a cell at most.
     """
     grid, above = np.stack([xx0, xx1], axis=-1), values - level
     places = np.concatenate([_crossings(grid, above), _crossings(grid.swapaxes(0, 1), above.T)])
@@ -64,7 +90,7 @@ def nearest_on_level(points, xx0, xx1, values, level):
 
 
 def _crossings(grid, above):
-    """Where `above` changes its sign between neighbours of the first axis."""
+    """The places where `above` changes its sign between neighbours of the first axis."""
     start, end = above[:-1], above[1:]
     changes = (start > 0) != (end > 0)
     share = (start[changes] / (start - end)[changes])[:, None]

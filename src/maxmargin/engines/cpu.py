@@ -5,47 +5,76 @@ its dot products (BLAS), its kernel values (one compiled pass) and its share of 
 made. Tiles do not depend on the number of threads, so neither does any result.
 """
 
+import threading
 from contextlib import ExitStack
-from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import count
+from numbers import Integral
+from time import perf_counter
 
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.compiled.dots import narrow_dots, sparse_dots
-from maxmargin.compiled.rows import subtract_rows
+from maxmargin.compiled.dots import narrow_dots, sparse_dots, table_dots
+from maxmargin.compiled.numba_setup import HAS_COMPILER
+from maxmargin.compiled.smo import solve_block
 from maxmargin.compiled.tiles import (
     FAR,
     far_gaussian_from_dots,
     gaussian_from_dots_32,
     gaussian_from_dots_64,
+    subtract_rows,
 )
-from maxmargin.engines.rows import NOT_STORED, RowCache
-from maxmargin.engines.threads import single_threaded_blas, workers
-from maxmargin.errors import OVERFLOW, KernelError
-from maxmargin.kernels import Linear
-from maxmargin.kernels.pairs import Pairs, Points
-from maxmargin.memory import TILE_ROWS, rows_at_a_time
+from maxmargin.compiled.waves import COSINES, SINES, write_waves
+from maxmargin.engines.base import BLOCK_SHARE, MOST_BESIDE
+from maxmargin.engines.host_block import HostBlock
+from maxmargin.engines.rough import error_of_float32, with_sizes
+from maxmargin.engines.rows import NOT_STORED, SHARED, BlockStore, RowCache
+from maxmargin.engines.strips import strips_for
+from maxmargin.engines.threads import Workers, single_threaded_blas, thread_count, workers
+from maxmargin.errors import KernelError
+from maxmargin.kernels import RBF, Linear
+from maxmargin.kernels.pairs import Pairs, Points, diagonal_values, finite
+from maxmargin.memory import TILE_ROWS
 
-TINY = 128  # rows of a matrix for which BLAS itself does not think of threads
-SMALL = 500_000  # entries that one thread computes sooner than it would wake another
-NARROW = 48  # bytes of a row up to which the compiled product is faster than that of BLAS
+TINY = 128  # BLAS starts no threads for a matrix of so few rows.
+SMALL = 500_000  # One thread computes this many entries sooner than it would wake another.
+NARROW = 48  # For rows of so few bytes, the compiled product is faster than that of BLAS.
 PANEL_ROWS = 256
-TILE_COLUMNS = 1024
-MIRRORED_AT_ONCE = 64 << 20  # bytes: that of the largest block, whose memory is soon touched
-MULTIPLE = 4 * float(np.finfo(np.float64).eps)  # two roundings: coefficients in other units
-COSTLY = 64  # numbers in a point, from which on a kernel row is stored when it is first made
+TILE_COLUMNS = 1024  # A tile of PANEL_ROWS rows and as many columns stays in a core's second cache.
+MOST_IN_PYTHON = 4  # More threads would wait for each other where Python makes the tiles.
+FEW = 1024  # An expansion of this many points is timed, to see how long a larger one takes.
+# A matrix of this many bytes, as the largest block has, is soon mirrored as a whole.
+MIRRORED_AT_ONCE = 64 << 20
+COSTLY = 64  # A kernel row of points of this many numbers is stored when it is first made.
+# From this many functions on, a tile has LOW_TILE rows and panels of LONG_PANEL centres.
+WIDE = 32
+LOW_TILE, LONG_PANEL = 256, 1024
+TILE_PRODUCTS = 1 << 28  # A tile makes no more products, which take ten milliseconds, for Ctrl-C.
+COLLAPSED = 1 << 23  # The weight vectors of linear kernels may hold this many numbers together.
+TABLE_NUMBERS = (
+    1 << 22
+)  # A table of frequencies that sparse rows read by lines has this many numbers.
 
-# glibc gives memory back to the system as soon as it is freed, if it is as large as the largest
-# that was freed before. After this one, the matrices of small fits stay with the process, which
-# saves the next fit a third of its time: the first touch of new memory costs more than arithmetic.
-np.empty(8 << 20, dtype=np.uint8)
+ALONE = Workers(1, None)
+SPEED = 1.0 if HAS_COMPILER else 1e-3  # Loops that are not compiled take a thousand times as long.
 
-# By `_finite`, which says what overflowed; NumPy's own warnings would come once per thread.
+# `finite` says what overflowed; NumPy's own warnings would come once per thread.
 OVERFLOW_IS_CHECKED_LATER = np.errstate(over="ignore", invalid="ignore")
 
 
+@lru_cache(maxsize=1)
+def keep_memory_of_small_fits():
+    """Let the process keep the memory of small fits, which saves the next fit a third of its time.
+
+    The first touch of new memory costs more than arithmetic. (glibc returns a freed array to the
+    system at once, if it is as large as the largest that was freed before.)
+    """
+    np.empty(8 << 20, dtype=np.uint8)
+
+
 class TilePairs(Pairs):
-    """Pairs whose first answer goes into a buffer that is already in the cache."""
+    """Pairs that write their first tile into a buffer that is already in the cache."""
 
     def __init__(self, A, B, scratch=None):
         super().__init__(A, B)
@@ -88,76 +117,129 @@ class TilePairs(Pairs):
         return tile
 
 
+class _DeclinedError(Exception):
+    """Raised when `told`, which hears how far an expansion is, asks for its end."""
+
+
 class CPUKernelMatrix:
-    """Rows of K on demand, with a cache for those that are asked for again."""
+    """Rows of K on demand, with a cache for those that are used again."""
 
-    def __init__(self, engine, kernel, X, dtype, cache_bytes):
-        self.kernel = kernel
-        self.dtype = np.dtype(dtype)
-        self.points = Points(X, dtype, may_be_thin=True)
-        self.n = len(self.points)
+    def __init__(self, engine, kernel, points):
+        self.kernel, self.points, self.n = kernel, points, len(points)
         self._engine = engine
-        self.cache_bytes = cache_bytes
-        self._tiles = None
-        self._cache = None
-        self._whole = None
+        self.room = engine.room_for(points)
+        self._rows = self._whole = self._diagonal = self._seconds_per_work = None
 
-    def block(self, rows):
-        """K[rows, rows]; one that holds every point once is kept for whoever asks for it again.
+    def is_of(self, kernel, points):
+        """Whether this is the matrix of an equal kernel on the same rows."""
+        is_same = self.points.source is points.source and self.points.key == points.key
+        return is_same and self.kernel.key == kernel.key
 
-        Proofs are made from it, too, so that nobody may write to it.
+    def block(self, problem, state, order, dtype):
+        K = self._block(problem.row_of(order), np.dtype(dtype))
+        return HostBlock(K, solve_block, SPEED, problem, state, order)
+
+    def values(self, rows, columns=None):
+        if columns is None:
+            block = self._block(rows, np.dtype(np.float64))
+            if self._whole is not None and block is self._whole[1]:
+                return block.copy()
+            block.flags.writeable = True
+            return block
+        points = self.points.astype(np.float64)
+        return finite(self._in_panels(points[rows], points[columns]), self.kernel)
+
+    def diagonal(self):
+        if self._diagonal is None:
+            self._diagonal = diagonal_values(self.kernel, self.points)
+        return self._diagonal
+
+    def expansion(self, rows, coef, told=None):
+        if self._whole is not None and self._whole[1].dtype == np.float64:
+            order, block = self._whole
+            everywhere, product = np.zeros(self.n), np.empty(self.n)
+            everywhere[rows] = coef
+            product[order] = block @ everywhere[order]
+            return product
+        points = self.points.astype(np.float64)
+        return self._expanded(points, points[rows], coef, told)
+
+    def _expanded(self, points, centres, coef, told=None):
+        f = self._engine.expand(self.kernel, points, centres, coef[:, None], told=told)
+        return None if f is None else f[:, 0]
+
+    def seconds_to_expand(self, n_rows):
+        if self._seconds_per_work is None:
+            points = self.points.astype(np.float64)[: min(self.n, FEW)]
+            seconds = min(self._seconds_of(points) for _ in range(2))  # the first one warms up
+            self._seconds_per_work = seconds / self._work(len(points), len(points))
+        return self._seconds_per_work * self._work(self.n, n_rows)
+
+    def _work(self, n, n_rows):
+        """A number that the time of an expansion is proportional to; a linear kernel collapses."""
+        return n + n_rows if isinstance(self.kernel, Linear) else n * n_rows
+
+    def _seconds_of(self, points):
+        began = perf_counter()
+        self._expanded(points, points, np.ones(len(points)))
+        return perf_counter() - began
+
+    def _block(self, rows, dtype):
+        """K[rows, rows]; the last block that holds every point once is kept.
+
+        Proofs use it, too, so that nothing may write to it.
         """
-        if self._whole is not None and np.array_equal(rows, self._whole[0]):
-            return self._whole[1]
-        block = self._from_shared(rows) if self._is_shared(rows) else self._block(rows)
+        last = self._whole
+        if last is not None and last[1].dtype == dtype and np.array_equal(rows, last[0]):
+            return last[1]
+        holds_all = len(rows) == self.n and np.array_equal(np.sort(rows), np.arange(self.n))
+        block = self._from_pieces(rows, dtype) if holds_all else None
+        if block is None:
+            block = self._computed(rows, dtype)
         block.flags.writeable = False
-        if self._holds_all(rows) and 2 * block.nbytes <= self.cache_bytes:
+        if holds_all and 2 * block.nbytes <= self.room:
             self._whole = rows.copy(), block
         return block
 
-    def _holds_all(self, rows):
-        """Whether each point is there once; a problem with two variables to a row may repeat it."""
-        return len(rows) == self.n and np.array_equal(np.sort(rows), np.arange(self.n))
-
-    def times(self, rows, coef):
-        """K[:, rows] @ coef, if the whole matrix is at hand in float64."""
-        if self._whole is None or self.dtype != np.float64:
+    @OVERFLOW_IS_CHECKED_LATER
+    def _from_pieces(self, rows, dtype):
+        """The whole matrix of points that were joined from pieces, such as classes. The block of a
+        piece is made once for all machines. None without pieces, or where that does not pay."""
+        points = self.points.astype(dtype)
+        sizes = [len(piece) for piece in self.points.pieces]
+        if len(sizes) < 2 or len(rows) ** 2 <= SMALL or np.any(np.diff(rows) != 1):
             return None
-        order, block = self._whole
-        everywhere, product = np.zeros(self.n), np.empty(self.n)
-        everywhere[rows] = coef
-        product[order] = block @ everywhere[order]
-        return product
-
-    def _is_shared(self, rows):
-        shared = self._engine.shared
-        if shared is None or shared[0] is not self.points.X or self.dtype != np.float32:
-            return False
-        return len(rows) == self.n and len(rows) ** 2 > SMALL and np.all(np.diff(rows) == 1)
+        self._engine.keep_blas_to_one_thread()
+        block, ends = np.empty((self.n, self.n), dtype=dtype), np.cumsum(sizes)
+        parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        for k, part in enumerate(parts):
+            piece = self.points.pieces[k].astype(dtype)
+            key, n_bytes = (self.kernel.key, dtype, piece.key), dtype.itemsize * sizes[k] ** 2
+            make = partial(self._in_panels, piece, piece)
+            block[part, part] = self._engine.store.block(points.source, key, n_bytes, make)
+            for other in parts[:k]:
+                block[other, part] = self._in_panels(points[other], points[part])
+                block[part, other] = block[other, part].T
+        return finite(block, self.kernel)
 
     @OVERFLOW_IS_CHECKED_LATER
-    def _from_shared(self, rows):
-        """The whole matrix of two parts; only what lies between them is computed for sure."""
-        self._engine.keep_blas_to_one_thread()
-        X, parts, blocks = self._engine.shared
-
-        def within(part):
-            points = Points(arrays.take(X, part), self.dtype, may_be_thin=True)
-            return self._in_panels(points, points)
-
-        block = np.empty((self.n, self.n), dtype=self.dtype)
-        for name, part in parts.items():
-            block[part, part] = blocks.block(name, lambda part=part: within(part))
-        one, other = parts.values()
-        block[one, other] = self._in_panels(self.points[one], self.points[other])
-        block[other, one] = block[one, other].T
-        return _finite(block, self.kernel)
+    def _computed(self, rows, dtype):
+        points = self.points.astype(dtype)
+        points = points if np.array_equal(rows, np.arange(self.n)) else points[rows]
+        if len(rows) > TINY:
+            self._engine.keep_blas_to_one_thread()
+        if len(rows) ** 2 <= SMALL:
+            return finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
+        return finite(self._in_panels(points, points), self.kernel)
 
     def _in_panels(self, A, B):
-        """The matrix between two sets of points; from the diagonal on if they are the same."""
-        values = np.empty((len(A), len(B)), dtype=self.dtype)
+        """The matrix between two sets of points; if they are the same, half of it is computed."""
+        shared_by = ALONE if len(A) * len(B) <= SMALL else self._engine.workers
+        if compiled := strips_for(self.kernel, A):
+            return compiled.matrix(A, B, shared_by)
+        values = np.empty((len(A), len(B)), dtype=A.dtype)
         for points in (A, B):
-            _warm_up(self.kernel, points)
+            _warm_up(self.kernel, points.kept())
 
         @OVERFLOW_IS_CHECKED_LATER
         def fill(panel):
@@ -167,38 +249,59 @@ class CPUKernelMatrix:
                 values[panel.stop :, panel] = values[panel, panel.stop :].T
 
         def mirror(panel):
-            """What lies left of the diagonal. To write down the column of a panel as soon as its
-            row is known is faster, but touches all memory of the matrix at once, and Ctrl-C would
-            wait for that."""
+            """Fill what lies left of the diagonal. Writing the column of a panel as soon as its row
+            is known is faster, but touches all memory of the matrix at once, and Ctrl-C would wait
+            for that."""
             values[panel, : panel.start] = values[: panel.start, panel].T
 
         panels, is_small = arrays.blocks(len(A), PANEL_ROWS), values.nbytes <= MIRRORED_AT_ONCE
-        self._engine.workers.map(fill, panels)
+        shared_by.map(fill, panels, MOST_IN_PYTHON)
         if A is B and not is_small:
-            self._engine.workers.map(mirror, panels)
+            shared_by.map(mirror, panels, MOST_IN_PYTHON)
         return values
 
-    @OVERFLOW_IS_CHECKED_LATER
-    def _block(self, rows):
-        points = self.points if np.array_equal(rows, self.points.index) else self.points[rows]
-        if len(rows) > TINY:
-            self._engine.keep_blas_to_one_thread()
-        if len(rows) ** 2 <= SMALL:
-            return _finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
-        return _finite(self._in_panels(points, points), self.kernel)
+    def subtract(self, gradient, rows, steps, dtype):
+        if self._rows is None or self._rows.dtype != dtype:
+            self._rows = None  # frees its memory before the next one takes it
+            room = int((1 - BLOCK_SHARE) * self.room)
+            self._rows = _Rows(self.kernel, self.points.astype(dtype).kept(), room)
+        return finite(self._rows.subtracted(gradient, rows, steps, self._engine), self.kernel)
 
-    def subtract(self, gradient, rows, steps):
-        if self._tiles is None:
-            self._prepare_rows()
+
+class _Rows:
+    """Tiles of columns, and the cache of rows, in one precision."""
+
+    def __init__(self, kernel, points, room):
+        self.kernel, self.points, self.dtype = kernel, points, points.dtype
+        n = len(points)
+        self.compiled = strips_for(kernel, points)
+        if self.compiled is not None:
+            self.rows = self.compiled.rows(points)
+        else:
+            self.tiles = [(columns, points[columns]) for columns in arrays.blocks(n, TILE_COLUMNS)]
+            for _, tile in self.tiles:
+                _warm_up(kernel, tile)
+        self.cache = RowCache(n, n, self.dtype, room - points.n_bytes, self._is_costly())
+
+    def _is_costly(self):
+        return self.kernel.takes == "features" and self.points.stored_per_row >= COSTLY
+
+    def subtracted(self, gradient, rows, steps, engine):
         result = gradient.copy()
-        stored, fill = self._cache.ask(rows)
+        stored, fill = self.cache.ask(rows)
         at_hand = stored != NOT_STORED
         fresh = np.flatnonzero(~at_hand)
+        if self.compiled is not None:
+            self.compiled.subtract(
+                result, self.rows, self.points[rows[fresh]], steps[fresh].astype(self.dtype),
+                fill[fresh], (self.cache.store, stored[at_hand], steps[at_hand]), engine.workers,
+            )  # fmt: skip
+            return result
         panels = [fresh[part] for part in arrays.blocks(len(fresh), PANEL_ROWS)]
         panels = [(self.points[rows[p]], steps[p].astype(self.dtype), fill[p]) for p in panels]
         for panel, _, _ in panels:
             _warm_up(self.kernel, panel)
-        store, old_slots, old_steps = self._cache.store, stored[at_hand], steps[at_hand]
+        store, old_slots, old_steps = self.cache.store, stored[at_hand], steps[at_hand]
 
         @OVERFLOW_IS_CHECKED_LATER
         def update(tile):
@@ -212,161 +315,315 @@ class CPUKernelMatrix:
                 keep = np.flatnonzero(slots != NOT_STORED)
                 store[slots[keep], columns] = values[keep]
 
-        self._engine.workers.map(update, self._tiles)
-        return _finite(result, self.kernel)
-
-    def _prepare_rows(self):
-        tiles = [(c, self.points[c]) for c in arrays.blocks(self.n, TILE_COLUMNS)]
-        for _, points in tiles:
-            _warm_up(self.kernel, points)
-        room = self.cache_bytes - self.points.n_bytes
-        self._cache = RowCache(self.n, self.n, self.dtype, room, self._is_costly())
-        self._tiles = tiles  # when all else has worked: what overflows may be asked again
-
-    def _is_costly(self):
-        if self.kernel.takes != "features":
-            return False
-        X = self.points.X
-        stored = np.count_nonzero(X) if self.points.is_thin else arrays.n_stored(X)
-        return stored >= COSTLY * self.n
-
-
-@dataclass(frozen=True)
-class Expanded:
-    """An expansion and what it is of."""
-
-    kernel: object
-    X: object
-    rows: np.ndarray
-    coef: np.ndarray
-    values: np.ndarray
-
-    def times(self, kernel, X, rows, coef):
-        """The expansion of these coefficients if they are a multiple of its own; None if not."""
-        if self.kernel is not kernel or self.X is not X or not np.array_equal(self.rows, rows):
-            return None
-        largest = np.argmax(np.abs(self.coef))
-        if self.coef[largest] == 0.0:
-            return None
-        factor = coef[largest] / self.coef[largest]
-        off = np.abs(coef - factor * self.coef)
-        return factor * self.values if np.all(off <= MULTIPLE * np.abs(coef)) else None
+        engine.workers.map(update, self.tiles, MOST_IN_PYTHON)
+        return result
 
 
 class CPUEngine:
-    """NumPy's BLAS and compiled loops on the cores this process may use."""
+    """NumPy's BLAS and compiled loops on the cores this process may use.
 
-    def __init__(self, n_threads=None):
-        self.n_threads = n_threads
-        self._open = ExitStack()
-        self._workers = None
-        self._matrix = None
-        self._expanded = None
+    `cache_bytes` is for kernel values and for the points in working precision. `n_threads` is the
+    number of threads, by default as many as there are cores and BLAS may use. While the engine is
+    not open, it works in the calling thread alone, and leaves BLAS as it is.
+    """
+
+    def __init__(self, cache_bytes=200 << 20, n_threads=None):
+        if n_threads is not None and not (isinstance(n_threads, Integral) and n_threads >= 1):
+            raise ValueError(
+                "CPUEngine: n_threads must be None or a whole number of at least 1, "
+                f"got {n_threads!r}."
+            )
+        keep_memory_of_small_fits()
+        self.cache_bytes, self.n_threads = cache_bytes, n_threads
+        self.store = BlockStore(cache_bytes)
+        self._open, self._depth, self._lock = ExitStack(), 0, threading.RLock()
+        self._workers, self._helpers = None, ALONE
         self._has_blas = False
-        self.shared = None
+        self._of_thread = threading.local()  # it holds the last matrix and `is_beside`
+
+    def __reduce__(self):
+        return type(self), (self.cache_bytes, self.n_threads)
+
+    def __deepcopy__(self, memo):
+        return self  # clones of an estimator share its engine
 
     def __enter__(self):
+        with self._lock:
+            self._depth += 1
         return self
 
     def __exit__(self, *exception):
-        self._workers = self._matrix = self._expanded = None
-        self._has_blas = False
-        self._open.close()
+        with self._lock:
+            self._depth -= 1
+            if self._depth:
+                return  # an outer context is still open
+            ended, self._open = self._open, ExitStack()
+            self._workers, self._of_thread = None, threading.local()
+            self.store, self._has_blas = BlockStore(self.cache_bytes), False
+        ended.close()
 
     def keep_blas_to_one_thread(self):
-        if not self._has_blas:
-            self._open.enter_context(single_threaded_blas())
-            self._has_blas = True
+        """Limit BLAS until the engine is closed; an engine that is not open leaves BLAS alone."""
+        with self._lock:
+            if self._depth and not self._has_blas:
+                self._open.enter_context(single_threaded_blas())
+                self._has_blas = True
 
     @property
     def workers(self):
-        """Started by the first piece of work that is large enough to share."""
-        if self._workers is None:
-            self._workers = self._open.enter_context(workers(self.n_threads))
-        return self._workers
+        """The threads, which start when they are first asked for. Machines side by side share the
+        threads that run no machine. An engine that is not open works alone, because nothing would
+        end its threads."""
+        if self._is_beside:
+            return self._helpers
+        with self._lock:
+            if not self._depth:
+                return ALONE
+            if self._workers is None:
+                self._workers = self._open.enter_context(workers(self.n_threads))
+            return self._workers
 
-    def share(self, X, parts, blocks):
-        """From now on, what lies within two parts of X = {name: slice} is taken from `blocks`."""
-        self.shared = (X, parts, blocks)
+    @property
+    def _is_beside(self):
+        return getattr(self._of_thread, "is_beside", False)
 
-    def kernel_matrix(self, kernel, X, dtype, cache_bytes):
-        """The same object, with its rows, for the machines that ask for the same matrix in turn."""
-        last, wanted = self._matrix, (dtype, cache_bytes)
-        if not self._is_at_hand(kernel, X) or (last.dtype, last.cache_bytes) != wanted:
-            self._matrix = None  # before the next one takes its memory
-            self._matrix = CPUKernelMatrix(self, kernel, X, dtype, cache_bytes)
-        return self._matrix
+    def side_by_side(self, work, items):
+        def alone(item):
+            # The last digits of cached rows depend on the rows they were made with, and which
+            # machine had this thread before is a matter of chance.
+            self._of_thread.matrix, self._of_thread.is_beside = None, True
+            try:
+                work(item)
+            finally:
+                self._of_thread.is_beside = False
 
-    def _is_at_hand(self, kernel, X):
-        last = self._matrix
-        return last is not None and last.kernel is kernel and last.points.X is X
+        self.keep_blas_to_one_thread()
+        n_threads = thread_count(self.n_threads)
+        n_beside = min(n_threads, MOST_BESIDE)
+        with workers(n_beside) as pool, workers(n_threads - n_beside + 1) as self._helpers:
+            pool.map(alone, items)
 
-    def expansion(self, kernel, X, rows, coef):
-        """The last one is remembered, because the proof asks for what its solver has just seen, if
-        in other units."""
-        last, matrix = self._expanded, self._matrix
-        values = None if last is None else last.times(kernel, X, rows, coef)
-        if values is not None:
-            return values
-        if self._is_at_hand(kernel, X):
-            values = matrix.times(rows, coef)
-        if values is None:
-            values = self.expand(kernel, X, arrays.take(X, rows), coef[:, None], rows)[:, 0]
-        self._expanded = Expanded(kernel, X, rows.copy(), coef.copy(), values)
-        return values.copy()
+    def room_for(self, points):
+        """The bytes that a machine may use. It must not depend on what others have taken so far, or
+        results would depend on their order."""
+        room = self.cache_bytes - self._shared_by(points)
+        return int(room / MOST_BESIDE if self._is_beside else room)
+
+    def _shared_by(self, points):
+        """The bytes that blocks in the store will take, if all pieces are as large as these."""
+        if len(points.pieces) < 2:
+            return 0
+        typical = len(points) / len(points.pieces)
+        return min(SHARED * self.cache_bytes, 4 * points.n_of_whole * typical)
+
+    def points(self, X, index=None, beside=None):
+        return Points(X, index=index, centre_of=beside, may_be_thin=True)
+
+    def matrix(self, kernel, points):
+        points = points if isinstance(points, Points) else self.points(points)
+        last = getattr(self._of_thread, "matrix", None)
+        if last is None or not last.is_of(kernel, points):
+            self._of_thread.matrix = None  # frees its memory before the next one takes it
+            self._of_thread.matrix = CPUKernelMatrix(self, kernel, points)
+        return self._of_thread.matrix
 
     @OVERFLOW_IS_CHECKED_LATER
-    def expand(self, kernel, X, Z, coef, index=None, parts=None):
+    def expand(self, kernel, X, centres, coef, parts=None, out=None, told=None):
         by_part = [slice(0, len(coef))] if parts is None else parts
-        result = np.zeros((arrays.n_rows(X), len(by_part), coef.shape[1]))
-        if isinstance(kernel, Linear):  # f(x) = w.x: the expansion collapses to one vector
-            self._expand_linear(X, Z, coef, by_part, result)
-        else:
-            self._expand_tiles(kernel, X, Points(Z, index=index, may_be_thin=True), coef, by_part,
-                               result)  # fmt: skip
-        return _finite(result[:, 0] if parts is None else result, kernel)
+        result = np.empty((len(X), len(by_part), coef.shape[1])) if out is None else out[:, None]
 
-    def _expand_linear(self, X, Z, coef, parts, result):
-        if TINY**2 < len(result) * coef.shape[1] <= SMALL:
-            self.keep_blas_to_one_thread()  # whose threads would wait for each other
-        for k, part in enumerate(parts):
-            result[:, k] = X @ (arrays.take(Z, part).T @ coef[part])
+        def tell(share):
+            if told(share):
+                raise _DeclinedError
 
-    def _expand_tiles(self, kernel, X, centres, coef, parts, result):
-        panels = [(centres[whole], pieces) for whole, pieces in _panels(parts)]
-        for panel, _ in panels:
-            _warm_up(kernel, panel)
+        sums = _sums(kernel, X, centres, coef, by_part)
+        workers = self._workers_for(len(X) * sums.n_values)
+        try:
+            sums.fill(result, X, workers, told and tell)
+        except _DeclinedError:
+            return None
+        finite(result, kernel)
+        return result[:, 0] if parts is None else result
+
+    @OVERFLOW_IS_CHECKED_LATER
+    def expand_roughly(self, kernel, X, centres, coef, parts=None):
+        by_part = [slice(0, len(coef))] if parts is None else parts
+        n_values = len(X) * len(centres)
+        if n_values <= SMALL or type(kernel) is not RBF or coef.shape[1] >= WIDE:
+            return None
+        rough, coef = centres.astype(np.float32), with_sizes(coef)
+        sums = _CompiledSums(strips_for(kernel, rough), rough, coef, by_part)
+        result = np.empty((len(X), len(by_part), coef.shape[1]))
+        try:
+            norms = sums.fill(result, X, self._workers_for(n_values))
+        except KernelError:
+            return None  # the centres are beyond the range of float32
+        totals = np.array([coef[part, -1].sum() for part in by_part])
+        errors = error_of_float32(result[:, :, -1], totals, norms, rough, kernel.rate)
+        sums = result[:, :, :-1]
+        return (sums[:, 0], errors[:, 0]) if parts is None else (sums, errors)
+
+    def waves(self, X, frequencies, offsets, height, out):
+        n_waves = len(frequencies)
+        for some in arrays.blocks(n_waves, _waves_at_a_time(X, n_waves)):
+            table = _readable(frequencies[some].T, X)
+            starts = range(some.start, out.shape[1], n_waves)  # for the cosines, and the sines
+            parts = [out[:, start : start + table.shape[1]] for start in starts]
+            self._write_waves(X, table, offsets[some], height, parts)
+
+    def _write_waves(self, X, table, offsets, height, parts):
+        @OVERFLOW_IS_CHECKED_LATER
+        def fill(rows):
+            angles = _times(X[rows].X, table)
+            for part, ahead in zip(parts, (COSINES, SINES), strict=False):
+                if write_waves(angles, offsets, height, ahead, part[rows]):
+                    finite(part[rows], "the angle of a wave")
+
+        tiles = arrays.blocks(len(X), LOW_TILE)
+        self._workers_for(len(X) * len(offsets)).map(fill, tiles)
+
+    def _workers_for(self, n_values):
+        """The threads that make this many values; a few values are made by one."""
+        if n_values > TINY**2:
+            self.keep_blas_to_one_thread()  # threads of BLAS would wait for each other
+        return ALONE if n_values <= SMALL else self.workers
+
+
+def _sums(kernel, X, centres, coef, parts):
+    """The fastest object that sums kernel values over centres."""
+    if isinstance(kernel, Linear) and X.shape[1] * len(parts) * coef.shape[1] <= COLLAPSED:
+        return _LinearSums(kernel, centres, coef, parts)
+    compiled = strips_for(kernel, centres) if coef.shape[1] < WIDE else None
+    if compiled is None:
+        return _Sums(kernel, centres, coef, parts)
+    return _CompiledSums(compiled, centres, coef, parts)
+
+
+class _CompiledSums:
+    """Sums for a kernel that `compiled/strips.py` knows."""
+
+    def __init__(self, compiled, centres, coef, parts):
+        self.compiled, self.centres, self.n_values = compiled, centres, len(centres)
+        self.coef = np.ascontiguousarray(coef, dtype=centres.dtype)
+        self.panels = _numbered(_panels(parts, compiled.height))
+
+    def fill(self, result, X, workers, tell=None):
+        return self.compiled.expand(X, self.centres, self.coef, self.panels, result, workers, tell)
+
+
+def _numbered(panels):
+    """Panels and their pieces as compiled code reads them: two tables."""
+    pieces = [(k, own.start, own.stop) for _, inside in panels for k, _, own in inside]
+    ends = np.cumsum([0] + [len(inside) for _, inside in panels])
+    bounds = [(whole.start, whole.stop) for whole, _ in panels] + [(0, 0)]
+    table = np.column_stack([np.array(bounds).reshape(-1, 2), ends])
+    return table.astype(np.int64), np.array(pieces, dtype=np.int64).reshape(-1, 3)
+
+
+class _SumsByTile:
+    """Sums that Python makes for one tile of rows after the other."""
+
+    most_threads: int | None = MOST_IN_PYTHON
+
+    def fill(self, result, X, workers, tell):
+        tiles, n_done = arrays.blocks(len(X), self.height), count(1)
+        asked = threading.current_thread()  # only this thread calls `tell`
 
         @OVERFLOW_IS_CHECKED_LATER
-        def add(rows):
-            tile = Points(arrays.take(X, rows), centre_of=centres)
-            scratch = np.empty(PANEL_ROWS * TILE_ROWS)
-            for panel, pieces in panels:
-                values = kernel.formula(TilePairs(tile, panel, scratch))
-                for k, columns, own in pieces:
-                    result[rows, k] += values[:, columns] @ coef[own]
+        def fill(rows):
+            result[rows] = self.of(X[rows])
+            share = next(n_done) / len(tiles)
+            if tell is not None and threading.current_thread() is asked:
+                tell(share)
 
-        tiles = arrays.blocks(len(result), TILE_ROWS)
-        if len(result) * len(centres) > TINY**2:
-            self.keep_blas_to_one_thread()
-        if len(result) * len(centres) <= SMALL:
-            for rows in tiles:
-                add(rows)
-        else:
-            self.workers.map(add, tiles)
+        workers.map(fill, tiles, self.most_threads)
 
 
-def _panels(parts):
-    """Panels of points that lie side by side, each with the pieces of parts in it: the number of
-    the part, where in the panel it lies, and where among all points."""
+class _Sums(_SumsByTile):
+    """Sums over centres for any kernel: a tile of kernel values, panel by panel, times `coef`.
+
+    `height` is the number of rows of a tile, and `n_values` counts the kernel values of a row. With
+    many functions the product with `coef` is the heavy step, which long panels make faster.
+    """
+
+    def __init__(self, kernel, centres, coef, parts):
+        self.kernel, self.coef, self.n_parts = kernel, coef, len(parts)
+        is_wide = coef.shape[1] >= WIDE
+        self.height = _height(coef.size, LOW_TILE) if is_wide else TILE_ROWS
+        self.width, self.n_values = LONG_PANEL if is_wide else PANEL_ROWS, len(centres)
+        panels = _panels(parts, self.width)
+        self.panels = [(centres[whole].kept(), pieces) for whole, pieces in panels]
+        for panel, _ in self.panels:
+            _warm_up(kernel, panel)
+
+    def of(self, tile):
+        sums = np.zeros((len(tile), self.n_parts, self.coef.shape[1]))
+        scratch = np.empty(len(tile) * min(self.width, self.n_values))
+        for panel, pieces in self.panels:
+            values = self.kernel.formula(TilePairs(tile, panel, scratch))
+            for k, columns, own in pieces:
+                sums[:, k] += values[:, columns] @ self.coef[own]
+        return sums
+
+
+class _LinearSums(_SumsByTile):
+    """Sums for a linear kernel, which collapse to one weight vector per function: f(x) = w.x."""
+
+    most_threads = None  # A tile is one product, so the interpreter's lock does not matter.
+
+    def __init__(self, kernel, centres, coef, parts):
+        vectors = [arrays.take(centres.X, part).T @ coef[part] for part in parts]
+        self.w = np.ascontiguousarray(np.concatenate(vectors, axis=1))
+        self.shape, self.n_values = (len(parts), coef.shape[1]), self.w.shape[1]
+        self.height = _height(self.w.size, 16 * TILE_ROWS)
+
+    def of(self, tile):
+        return _times(tile.X, self.w).reshape(len(tile), *self.shape)
+
+
+def _height(products_per_row, most):
+    """The number of rows of a tile: a power of two that takes one thread only a moment."""
+    rows = max(1, min(most, TILE_PRODUCTS // max(1, products_per_row)))
+    return 1 << (rows.bit_length() - 1)
+
+
+def _waves_at_a_time(X, n_waves):
+    """How many frequencies are multiplied with all rows before the next ones."""
+    if not arrays.is_sparse(X.source.X):
+        return LONG_PANEL
+    return max(TABLE_NUMBERS // max(1, X.shape[1]), n_waves // 8, 1)
+
+
+def _readable(table, X):
+    """A transposed table as `_times` reads it; BLAS reads it as it is."""
+    is_for_blas = not arrays.is_sparse(X.source.X) and 8 * len(table) > NARROW
+    return table if is_for_blas else np.ascontiguousarray(table)
+
+
+def _times(rows, table):
+    """rows @ table in float64, for rows of any precision, dense or sparse, and a dense table."""
+    rows = rows.astype(np.float64, copy=False)
+    out = np.empty((rows.shape[0], table.shape[1]))
+    if arrays.is_sparse(rows):
+        table_dots(rows.data, rows.indices, rows.indptr, table, out)
+    elif 8 * len(table) > NARROW:
+        np.dot(rows, table, out=out)
+    else:
+        narrow_dots(rows, table, out)
+    return out
+
+
+def _panels(parts, width):
+    """Panels of neighbouring points, each with the pieces of parts in it: the number of the part,
+    and where the piece lies in the panel and among all points."""
     pieces = [
         (k, slice(part.start + own.start, part.start + own.stop))
         for k, part in enumerate(parts)
-        for own in arrays.blocks(part.stop - part.start, PANEL_ROWS)
+        for own in arrays.blocks(part.stop - part.start, width)
     ]
     panels = []
     for k, own in pieces:
-        if not panels or own.stop - panels[-1][0].start > PANEL_ROWS:
+        if not panels or own.stop - panels[-1][0].start > width:
             panels.append((own, []))
         first = panels[-1][0].start
         panels[-1][1].append((k, slice(own.start - first, own.stop - first), own))
@@ -376,14 +633,7 @@ def _panels(parts):
 
 @OVERFLOW_IS_CHECKED_LATER
 def _warm_up(kernel, points):
-    """Make the forms that the kernel needs now, once, and not in several threads at a time."""
+    """Make the forms that the kernel needs now and once, not in several threads at a time."""
     if kernel.takes == "features":
         one = points[:1]
         kernel.formula(Pairs(one, one))
-
-
-def _finite(values, kernel):
-    some_rows = arrays.blocks(len(values), rows_at_a_time(max(1, values.size // len(values))))
-    if not all(np.all(np.isfinite(values[rows])) for rows in some_rows):
-        raise KernelError(OVERFLOW.format(kernel))
-    return values

@@ -1,21 +1,21 @@
 """How exactly an engine computes a kernel on given data.
 
 A kernel value that is formed from numbers much larger than itself has lost digits: a distance from
-the norms of far points, a sigmoid or an exponential of a large argument. How many cannot be read
-off the value. So the engine's values on a few rows are compared with those of the same formula in
-extended precision (where the machine has it; else in float64, which still sees what cancels), in
-which distances are sums of squared differences. Half of the rows are the farthest from the middle
-of the data, where most digits are lost.
+the norms of far points, a sigmoid or an exponential of a large argument. The value does not show
+how many. So the engine's values on a few rows are compared with the same formula in extended
+precision, in which distances are sums of squared differences. (Where the machine has only float64,
+that still shows what cancels.) Half of the rows are the farthest from the middle of the data, where
+most digits are lost.
 """
 
 import numpy as np
 
 from maxmargin import arrays
+from maxmargin.arrays import EPSILON
 from maxmargin.kernels.pairs import Pairs, Points
 
-N_ROWS = 16
-COLUMNS = 1024  # at a time
-EPSILON = float(np.finfo(np.float64).eps)
+N_ROWS = 16  # This many rows are compared, which costs little beside a fit.
+COLUMNS = 1024  # Differences of features are formed for this many columns at a time.
 
 
 class CarefulPairs(Pairs):
@@ -28,51 +28,42 @@ class CarefulPairs(Pairs):
         return self._summed(np.abs)
 
     def _summed(self, function):
-        """The sum of function(x_k - z_k) over the features, of which there may be very many."""
-        A, B, total = self.A.X, self.B.X, 0.0
+        """The sum of function(x_k - z_k) over the features, some columns at a time."""
+        A, B = self.A.X, self.B.X
+        total = np.zeros((len(A), len(B)), dtype=A.dtype)
         for part in arrays.blocks(A.shape[1], COLUMNS):
-            total = total + function(A[:, None, part] - B[None, :, part]).sum(axis=2)
+            total += function(A[:, None, part] - B[None, :, part]).sum(axis=2)
         return total
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # the engine says what overflowed
-def ulps_of(engine, kernel, X):
-    """By how many units in the last place of sqrt(k(x, x) k(z, z)) a value of k(x, z) may be off.
+def ulps_of(matrix):
+    """The units in the last place of sqrt(k(x, x) k(z, z)) by which a k(x, z) may be off.
 
-    A matrix or a function of the user's is what it is, and its values are right by definition.
+    The values of a matrix or a function of the user's are right by definition.
     """
-    if kernel.takes != "features" or 0 in X.shape:
+    kernel, points = matrix.kernel, matrix.points
+    if kernel.takes != "features" or 0 in points.shape:
         return 1.0
-    some = _some_rows(X)
-    matrix = engine.kernel_matrix(kernel, some, np.float64, 0)
-    found = matrix.block(np.arange(matrix.n))
-    points = Points(_dense_in_few_columns(some).astype(np.longdouble), np.longdouble)
-    wanted = kernel.formula(CarefulPairs(points, points))
+    rows = _some_rows(points)
+    found, some = matrix.values(rows), _dense_in_few_columns(points.on_host(rows))
+    careful = Points(some.astype(np.longdouble), np.longdouble)
+    wanted = kernel.formula(CarefulPairs(careful, careful))
     sizes = np.sqrt(np.abs(np.diagonal(wanted)))
     if kernel.positive_semidefinite is not True:
-        sizes[:] = np.max(sizes)  # without Mercer's condition, an entry has no other bound
+        sizes[:] = np.max(sizes)  # without Mercer's condition an entry has no other bound
     errors = np.abs(found - wanted) / (sizes[:, None] * sizes)
     return max(1.0, float(np.max(errors, where=np.isfinite(errors), initial=0.0)) / EPSILON)
 
 
-def _some_rows(X):
-    """The rows farthest from the middle, and others that lie anywhere."""
-    n = arrays.n_rows(X)
+def _some_rows(points):
+    """The rows farthest from the middle, and some random ones."""
+    n = len(points)
     if n <= N_ROWS:
-        return X
-    lengths = _squared_lengths(X)
-    farthest = np.argpartition(lengths, n - N_ROWS // 2)[-(N_ROWS // 2) :]
+        return np.arange(n)
+    farthest = np.argpartition(points.squared_lengths(), n - N_ROWS // 2)[-(N_ROWS // 2) :]
     spread = (arrays.SPREAD[:: 2 * len(arrays.SPREAD) // N_ROWS] * n).astype(np.int64)
-    return arrays.take(X, np.unique(np.concatenate([farthest, spread])))
-
-
-def _squared_lengths(X):
-    """From the middle or, of sparse rows, which a shift would fill, from the origin."""
-    if arrays.is_sparse(X):
-        return arrays.squared_norms(X)
-    middle, at_a_time = arrays.middle(X), max(1, 1_000_000 // X.shape[1])
-    parts = arrays.blocks(len(X), at_a_time)
-    return np.concatenate([arrays.squared_norms(X[part] - middle) for part in parts])
+    return np.unique(np.concatenate([farthest, spread]))
 
 
 def _dense_in_few_columns(X):

@@ -12,14 +12,14 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupport:  # type: ignore[no-redef]
-        """There is nothing to support."""
+        """An empty mixin, because there are no callbacks to support."""
 
     def with_callbacks(method):
         return method
 
 
 def fit_told(estimator, budget, n_problems, work, X, y, sample_weight):
-    """What `work` returns, done while the callbacks of `set_callbacks` are told about it.
+    """What `work` returns; the callbacks of `set_callbacks` hear of its progress.
 
     `work` solves `n_problems` problems one after the other within `budget`, and keeps the model.
     """
@@ -29,7 +29,7 @@ def fit_told(estimator, budget, n_problems, work, X, y, sample_weight):
     return _tell(estimator, budget, n_problems, work, given)
 
 
-@with_callbacks  # which tears the callbacks down, whatever happens
+@with_callbacks  # this tears the callbacks down, whatever happens
 def _tell(estimator, budget, n_problems, work, given):
     fit = estimator._init_callback_context(max_subtasks=n_problems)
     fit.call_on_fit_task_begin(estimator=estimator, **given)
@@ -42,10 +42,9 @@ def _tell(estimator, budget, n_problems, work, given):
 
 
 class _Slices:
-    """A callback of ours that tells scikit-learn's: each report ends one slice and begins another.
+    """A callback of ours that calls scikit-learn's: each report ends one slice and begins another.
 
-    The model so far is not at hand in the middle of a solver's work, so no `fitted_estimator` is
-    given there.
+    There is no model yet in the middle of a solver's work, so no `fitted_estimator` is given there.
     """
 
     def __init__(self, estimator, fit):
@@ -68,7 +67,7 @@ class _Slices:
         return context
 
     def end(self):
-        """End the slice that is under way, and its problem: every task that began also ends."""
+        """End the slice that is under way, and its problem, because every task must end."""
         for context in (self._slice, self._problem):
             if context is not None:
                 context.call_on_fit_task_end(estimator=self._estimator)

@@ -57,7 +57,7 @@ def to_sklearn(model):
 
 
 def _fill_private_attributes(fitted, model):
-    """What scikit-learn's prediction code reads: LIBSVM's signs, and two counts for one machine."""
+    """Set what scikit-learn's predictions read, such as LIBSVM's signs and two counts."""
     binary = len(getattr(model, "classes_", ())) == 2
     sign = -1.0 if binary else 1.0
     fitted._dual_coef_ = sign * model.dual_coef_
@@ -74,7 +74,7 @@ def _fill_private_attributes(fitted, model):
 
 
 def _fill_sparse_pattern(fitted):
-    """scikit-learn stores the sparse coefficients with every place filled."""
+    """Store sparse coefficients with every place filled, as scikit-learn does."""
     dense = fitted._dual_coef_.toarray()
     rows, columns = dense.shape
     indices = np.tile(np.arange(columns), rows)
@@ -128,7 +128,7 @@ def from_sklearn(model):
             setattr(ours, attribute, getattr(model, attribute))
     if hasattr(model, "classes_"):
         ours._keep_decomposition()
-    else:  # one machine: its count is that of all support vectors
+    else:  # a single machine counts all support vectors
         ours.n_support_ = np.array([len(ours.support_)], dtype=np.int32)
     kernel = kernel_of(ours)
     if "gamma" in kernel.get_params():

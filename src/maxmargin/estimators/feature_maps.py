@@ -1,7 +1,7 @@
 """Explicit feature maps as transformers: after them, a linear machine does a kernel's work.
 
-Invariant: the dot product of two rows of `transform` is the kernel, exactly; maps that only
-approximate it stand in `kernel_approximation`.
+Invariant: the dot product of two rows of `transform` is exactly the kernel; maps that only
+approximate it are in `kernel_approximation`.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.errors import NoFeatureMapError
-from maxmargin.estimators.base import restored_on_error
+from maxmargin.estimators.limits import restored_on_error
 from maxmargin.estimators.parameters import (
     AT_LEAST_ZERO,
     SVM_CONSTRAINTS,
@@ -33,12 +33,13 @@ from maxmargin.memory import check_room
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Rows dense or sparse in, features in float64 out.
+    """A transformer that takes dense or sparse rows and returns features in float64.
 
     A subclass writes `_learn`, which keeps what the map needs and `_n_features_out`, and `_map`.
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {}
+    _precisions: ClassVar[list[type]] = [np.float64]  # rows in these are taken as they are
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -79,17 +80,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._check_unaltered()
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
             features = self._map(X)
+        return self._finite(features)
+
+    def _finite(self, features):
         return check_result(self, "the features", features)
 
     def _check_unaltered(self):
-        """A map that keeps more than a kernel makes sure that it can still be read."""
+        """Refuse altered attributes, in a map that keeps more than a kernel."""
 
     def _rows_of(self, X, reset):
-        """X in float64, C-ordered or canonical CSR."""
-        if arrays.is_sparse(X):
-            arrays.check_indices(X)
-        X = validate_data(self, X, dtype=np.float64, order="C", accept_sparse="csr", reset=reset)
-        return arrays.canonical_csr(X) if arrays.is_sparse(X) else X
+        """X in one of the map's precisions, C-ordered or canonical CSR."""
+        return arrays.canonical(validate_data(self, X, reset=reset, dtype=self._precisions))
 
     def _input_names(self, input_features):
         """The names of the features that come in: as fitted, as given, or x0, x1, ..."""
@@ -102,12 +103,12 @@ class KernelMap(FeatureMap):
     Parameters
     ----------
     kernel : "linear" or Kernel, default="linear"
-        A linear or polynomial kernel, or what the algebra builds of them.
+        A linear or polynomial kernel, or what the algebra builds from them.
 
     Attributes
     ----------
     kernel_ : Kernel
-        With every parameter a number.
+        The kernel of the fit, with every parameter a number.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -144,7 +145,7 @@ class KernelMap(FeatureMap):
                 f"{type(self).__name__}: {reason} RandomFourierFeatures or Nystroem give an "
                 "approximate one."
             ) from None
-        if not arrays.is_sparse(X) or isinstance(kernel, Polynomial):  # whose features are dense
+        if not arrays.is_sparse(X) or isinstance(kernel, Polynomial):  # its features are dense
             check_room(
                 f"{type(self).__name__}: the features of a single row", (1, self._n_features_out),
                 "Use a smaller degree, or SVC with the kernel itself.",
@@ -171,7 +172,7 @@ class PolynomialMap(KernelMap):
     Attributes
     ----------
     kernel_ : Polynomial
-        With gamma a number.
+        The kernel of the fit, with gamma a number.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -204,7 +205,7 @@ class PolynomialMap(KernelMap):
         factors = list(self._input_names(input_features))
         if self.kernel_.coef0 > 0:
             factors.append(None)  # the constant takes part in products but has no name
-        # The order of Polynomial.feature_map.
+        # This is the order of Polynomial.feature_map.
         monomials = combinations_with_replacement(range(len(factors)), self.kernel_.degree)
         names = [_monomial_name(factors[k] for k in monomial) for monomial in monomials]
         return np.array(names, dtype=object)
@@ -217,10 +218,10 @@ def _monomial_name(factors):
 
 
 class XNORMap(FeatureMap):
-    """x -> x1 x2: positive where the signs agree, so that a threshold separates XNOR.
+    """x -> x1 x2, which is positive where the signs agree, so that a threshold separates XNOR.
 
     In d dimensions it is the product of all features, whose sign is the parity of the number of
-    negative ones; two is the textbook's case.
+    negative ones; the textbook has two.
 
     Attributes
     ----------
@@ -241,12 +242,12 @@ class XNORMap(FeatureMap):
         return np.prod(arrays.dense(X), axis=1, keepdims=True)
 
     def get_feature_names_out(self, input_features=None):
-        """The one name: all features beside each other."""
+        """The one name, which joins the names of all features."""
         return np.array([" ".join(self._input_names(input_features))], dtype=object)
 
 
 class CircleMap(FeatureMap):
-    """x -> (x1, x2, x1^2 + x2^2): lifts the plane onto a bowl, where a plane cuts out a circle.
+    """x -> (x1, x2, x1^2 + x2^2), which lifts the plane onto a bowl, where planes cut out circles.
 
     In d dimensions |x|^2 is the last of d + 1 features. The kernel is x.z + |x|^2 |z|^2.
 

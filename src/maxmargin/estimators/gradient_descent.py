@@ -4,12 +4,14 @@ Invariant: `fit` is `partial_fit` repeated. Both continue from the same state (t
 and the step counter), and the order of the rows depends only on the seed and the epoch.
 """
 
+from dataclasses import replace
+
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from maxmargin.errors import ConvergenceWarning, warn
-from maxmargin.estimators.base import restored_on_error
-from maxmargin.estimators.linear_base import LinearModel, rows_that_count
+from maxmargin.estimators.limits import LIMITS, LimitedFit, restored_on_error
+from maxmargin.estimators.linear_base import LinearClassifier, LinearModel, Machine, rows_that_count
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -24,6 +26,8 @@ from maxmargin.estimators.parameters import (
 from maxmargin.estimators.validation import checked_weight, seed_of
 from maxmargin.losses import loss_named
 from maxmargin.penalties import PENALTIES, penalty_named
+from maxmargin.solvers.base import Budget
+from maxmargin.solvers.several import in_turn
 
 DESCENT_CONSTRAINTS = {
     "penalty": Constraint(
@@ -52,6 +56,7 @@ DESCENT_CONSTRAINTS = {
     "warm_start": FLAG,
     "random_state": SEED,
     "class_weight": SVM_CONSTRAINTS["class_weight"],
+    **LIMITS,
 }
 CLASSIFIER_CONSTRAINTS = {
     **DESCENT_CONSTRAINTS,
@@ -63,10 +68,10 @@ REGRESSOR_CONSTRAINTS = {
 }
 
 
-class GradientDescentModel(LinearModel):
+class GradientDescentModel(LimitedFit, LinearModel):
     """What the classifier and the regressor share.
 
-    A subclass has `_constraints`; `_targets`, which encodes y; and the shape of `coef_`.
+    A subclass has `_constraints`; `_machines`, which encodes y; and the shape of `coef_`.
     """
 
     def fit(self, X, y, sample_weight=None):
@@ -84,30 +89,37 @@ class GradientDescentModel(LinearModel):
         -------
         self
         """
-        with restored_on_error(self):
-            self._check_parameters()
-            goes_on = self.warm_start and hasattr(self, "_iterates")
-            X, y = self._validated(X, y)
-            known = getattr(self, "classes_", None)
-            targets, costs = self._targets(y, checked_weight(sample_weight, X))
-            if goes_on:
-                self._check_same_shape(X, known)
-            ends = self._descend(X, targets, costs, goes_on, self.max_iter)
-            self._silence_absent_classes(targets, costs)
-        self._warn_unless_converged(ends)
+        solutions = self._fit_within_limits(X, y, sample_weight, self.max_iter)
+        self._warn_unless_converged(solutions)
         return self
 
-    def _warn_unless_converged(self, ends):
-        if self.converged_ or self.tol == 0:
+    def _prepared(self, X, y, sample_weight):
+        self._check_parameters()
+        goes_on = self.warm_start and hasattr(self, "_iterates")
+        X, y = self._validated(X, y)
+        known = getattr(self, "classes_", None)
+        machines = self._machines(y, checked_weight(sample_weight, X))
+        if goes_on:
+            self._check_same_shape(X, known)
+
+        def solve_and_keep(budget):
+            solutions = self._descend(X, machines, goes_on, budget)
+            self._silence_absent_classes(machines)
+            return solutions
+
+        return len(machines), solve_and_keep
+
+    def _warn_unless_converged(self, solutions):
+        left = [one for one in solutions if not one.converged]
+        if not left or (self.tol == 0 and all(one.stopped == "max_iter" for one in left)):
             return
-        left = [end for end in ends if not end.converged]
-        place, advice = f"at max_iter={self.max_iter}", "raise max_iter, or choose another eta0 or"
-        if all(end.gave_up for end in left):
+        place, advice = self._end_of(left), "raise max_iter, or choose another eta0 or"
+        if place is None:
             place = f"after {self.n_iter_} epochs, because the steps went to and fro"
             advice = "set average=True, or choose a smaller eta0 or another"
         lack = "the loss on the rows set aside was still falling"
         if not self.early_stopping:
-            to_gain = max(end.to_gain for end in left)
+            to_gain = max(one.violation for one in left)
             lack = f"up to {to_gain:.2g} of the objective may be left to gain (tol {self.tol:.0e})"
         warn(
             f"{type(self).__name__} stopped {place}: {lack}. Scale the features (StandardScaler), "
@@ -116,7 +128,10 @@ class GradientDescentModel(LinearModel):
         )
 
     def _partial_fit(self, X, y, sample_weight, encode):
-        """One epoch over these rows, from where the last call ended; `encode` gives the targets."""
+        """Make one epoch over these rows, from where the last call ended.
+
+        `encode` gives the machines. After Ctrl-C the estimator is as it was.
+        """
         with restored_on_error(self):
             self._check_parameters()
             if self.early_stopping:
@@ -126,10 +141,12 @@ class GradientDescentModel(LinearModel):
                 )
             goes_on = hasattr(self, "_iterates")
             X, y = self._validated(X, y, reset=not goes_on)
-            targets, costs = encode(y, checked_weight(sample_weight, X))
-            if not len(rows_that_count(costs)):
+            machines = encode(y, checked_weight(sample_weight, X))
+            if not len(rows_that_count(machines)):
                 raise ValueError("Invalid input - all samples have zero or negative weights.")
-            self._descend(X, targets, costs, goes_on, 1)
+            solutions = self._descend(X, machines, goes_on, Budget(1))
+            if any(one.stopped == "interrupted" for one in solutions):
+                raise KeyboardInterrupt
         return self
 
     def _check_parameters(self):
@@ -151,30 +168,34 @@ class GradientDescentModel(LinearModel):
                 "classes of the last fit, and these are others; set warm_start=False."
             )
 
-    def _descend(self, X, targets, costs, goes_on, max_iter):
-        """Solve every machine and keep what was found; how each has ended."""
-        from maxmargin.solvers.gradient_descent import Iterate
-
-        seed, used = seed_of(self.random_state), rows_that_count(costs)
+    def _descend(self, X, machines, goes_on, budget):
+        """Solve every machine and keep what was found."""
+        seed, used = seed_of(self.random_state), rows_that_count(machines)
         held_out = self._held_out(len(used), seed)
         parts = [used] if held_out is None else [used[~held_out], used[held_out]]
         rows = [(X if len(part) == X.shape[0] else X[part], part) for part in parts]
-        starts = self._iterates if goes_on else [Iterate.zero(X.shape[1])] * len(targets)
-        solver = self._solver(seed, max_iter)
-        traces = [self.trace_] if goes_on else []
-        iterates, ends = [], []
-        machines = zip(targets, costs, starts, strict=True)
-        for problem, (target, cost, start) in enumerate(machines):
-            objectives = [self._objective(X, target[part], cost[part]) for X, part in rows]
-            iterate, trace, end = self._solve(solver, objectives, start)
-            trace["problem"] = problem
-            iterates.append(iterate)
-            traces.append(trace)
-            ends.append(end)
-        self.trace_ = np.concatenate(traces)
-        self.converged_ = all(end.converged for end in ends)
-        self._keep(iterates, np.array([solver.model(iterate) for iterate in iterates]))
-        return ends
+        solver = self._solver(seed)
+        starts = self._starts() if goes_on else [None] * len(machines)
+
+        def solve(k, share):
+            objectives = [self._objective(X, machines[k].of(part)) for X, part in rows]
+            problem = replace(objectives[0], validation=(objectives[1:] or [None])[0])
+            return self._solve(solver, problem, share, starts[k])
+
+        solutions = in_turn(solve, len(machines), budget)
+        for k, solution in enumerate(solutions):
+            solution.trace["problem"] = k
+        before = [self.trace_] if goes_on else []
+        self.trace_ = np.concatenate([*before, *(solution.trace for solution in solutions)])
+        self.converged_ = all(solution.converged for solution in solutions)
+        self._keep(solutions)
+        return solutions
+
+    def _starts(self):
+        """The iterates at which the last call ended."""
+        from maxmargin.solvers.gradient_descent import DescentSolution
+
+        return [DescentSolution(one.w, iterate=one) for one in self._iterates]
 
     def _held_out(self, n, seed):
         """Which rows early stopping sets aside, or None."""
@@ -188,21 +209,21 @@ class GradientDescentModel(LinearModel):
             )
         return np.random.default_rng(seed).permutation(n) < size
 
-    def _objective(self, X, y, cost):
+    def _objective(self, X, machine):
         from maxmargin.solvers.gradient_descent import Objective
 
         loss = loss_named(self.loss, getattr(self, "epsilon", 0.0))
-        share = cost / (cost.sum() or 1.0)  # a batch may be all of a class of weight zero
-        return Objective(X, y, share, loss, penalty_named(self.penalty), self.alpha)
+        # All rows of a batch may be of a class of weight zero.
+        share = machine.cost / (machine.cost.sum() or 1.0)
+        return Objective(X, machine.target, share, loss, penalty_named(self.penalty), self.alpha)
 
-    def _solver(self, seed, max_iter):
+    def _solver(self, seed):
         from maxmargin.solvers.gradient_descent import GradientDescent
 
         return GradientDescent(
             schedule=self.schedule,
             eta0=self.eta0,
             batch_size=self.batch_size,
-            max_iter=max_iter,
             tol=self.tol,
             n_iter_no_change=self.n_iter_no_change,
             fit_intercept=bool(self.fit_intercept),
@@ -211,9 +232,9 @@ class GradientDescentModel(LinearModel):
             seed=seed,
         )
 
-    def _solve(self, solver, objectives, start):
+    def _solve(self, solver, problem, budget, start):
         try:
-            return solver.solve(objectives[0], start, *objectives[1:])
+            return solver.solve(problem, budget, start)
         except FloatingPointError as error:
             raise ValueError(
                 f"{type(self).__name__} diverged: the steps are too long for this data "
@@ -221,18 +242,19 @@ class GradientDescentModel(LinearModel):
                 "eta0='auto', and scale the features (StandardScaler)."
             ) from error
 
-    def _keep(self, iterates, weights):
-        self._iterates = iterates
+    def _keep(self, solutions):
+        weights = np.array([solution.weights for solution in solutions])
+        self._iterates = iterates = [solution.iterate for solution in solutions]
         self.coef_ = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = weights[:, -1].copy()
         self.n_iter_ = max(iterate.n_epochs for iterate in iterates)
         self.t_ = max(iterate.t for iterate in iterates)
 
 
-class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
+class GradientDescentClassifier(LinearClassifier, GradientDescentModel):
     """Linear classification by (stochastic) gradient descent, each class against the rest.
 
-    Minimises, with y = +-1 and s the sample weights times the class weights,
+    It minimises, with y = +-1 and s the sample weights times the class weights,
 
         sum_i s_i loss(y_i, w.x_i + b) / sum_i s_i + alpha penalty(w).
 
@@ -245,11 +267,11 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
     loss : {"hinge", "squared_hinge", "logistic", "squared"}, default="hinge"
         max(0, 1 - y f), its square, log(1 + exp(-y f)), or 1/2 (y - f)^2.
     penalty : {"l2", "l1", "none"} or None, default="l2"
-        1/2 |w|^2, |w|_1 or nothing; b is never penalised. The step of "l1" is the subgradient
-        sign(w), with sign(0) = 0: it brings weights close to zero but seldom to it.
+        1/2 |w|^2, |w|_1 or zero; b is never penalised. The step of "l1" is the subgradient sign(w),
+        with sign(0) = 0: it brings weights close to zero but seldom to it.
     alpha : float of at least 0, default=1e-4
     batch_size : int or None, default=None
-        Rows per step: None is all of them, 1 is stochastic gradient descent.
+        Rows per step; None means all of them, 1 is stochastic gradient descent.
     schedule : {"constant", "inverse", "pegasos"}, default="constant"
         The size of step t: eta0, eta0 / t, or 1 / (alpha t). The last is for the l2 penalty, does
         not use eta0, and with the hinge loss keeps w in the ball |w|^2 <= 1 / alpha. Its first
@@ -262,33 +284,40 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         constant step it ends up circling the optimum, closer the smaller eta0 is. `partial_fit`
         finds L anew from the rows of every call.
     max_iter : int, default=1000
-        Epochs: passes over the data.
+        The most epochs, which are passes over the data.
     tol : float in [0, 1), default=1e-4
         The fit ends when an epoch moves w and b by |dw| + |db| <= tol (|w| + |b|), or when for
         `n_iter_no_change` epochs in a row the objective has not fallen by a share tol below its
         best; but only if a duality gap proves that no w and b lower the objective by more than a
-        share tol, or if it is below a share tol of what the mean of the targets costs. (A loss with
-        kinks has no such proof without a penalty.) Short steps alone are no end. Constant steps
-        that only go to and fro end the fit, too, with a warning. 0 makes all `max_iter` epochs.
-        With `early_stopping` the rows set aside decide instead, also if it is 0.
+        share tol, or if the gap is below a share tol of what the mean of the targets costs. (A loss
+        with kinks has no such proof without a penalty.) Short steps alone do not end the fit.
+        Constant steps that only oscillate end it, too, with a warning. 0 makes all `max_iter`
+        epochs. With `early_stopping` the rows set aside decide instead, also if it is 0.
     n_iter_no_change : int, default=5
     average : bool, default=False
-        Use the mean of the iterates, the late ones counting most (iterate t about as t^3). Makes
-        stochastic steps and Pegasos precise.
+        Use the mean of the iterates, in which late ones count most (iterate t about as t^3). This
+        makes stochastic steps and Pegasos precise.
     fit_intercept : bool, default=True
     shuffle : bool, default=True
-        A new order of the rows in every epoch, for batches smaller than all rows.
+        Draw a new order of the rows in every epoch, for batches smaller than all rows.
     early_stopping : bool, default=False
         Set rows aside, stop when the loss on them has not fallen by a share tol for
         `n_iter_no_change` epochs, and keep the weights that were best on them.
     validation_fraction : float in (0, 1), default=0.1
     class_weight : None, "balanced" or dict, default=None
-        Of three or more classes each has its weight only in its own machine, where the rest has
-        weight one, as in `sklearn.linear_model.SGDClassifier`.
+        The weights of the classes. With three or more classes each has its weight only in its own
+        machine, where the rest has weight one, as in `sklearn.linear_model.SGDClassifier`.
     warm_start : bool, default=False
         `fit` goes on with the weights and the step counter of the last call.
     random_state : int, RandomState, Generator or None, default=None
         The seed of the order and of the rows set aside; None is the same every time.
+    max_time : float or None, default=None
+        The seconds that the whole of `fit` may take.
+    callbacks : list of callables or None, default=None
+        Each is called with a `Progress` after every epoch of `fit`; one that returns True ends it,
+        and the model so far is kept.
+    verbose : int, default=0
+        1 shows a live line of progress on a terminal, 2 writes lines.
 
     Attributes
     ----------
@@ -296,8 +325,8 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
     intercept_ : array of shape (1 or n_classes,)
     classes_, n_features_in_, feature_names_in_
     n_iter_, t_ : int
-        Epochs and steps that led to the weights, including those of the calls this one went on
-        from; the most of any class.
+        Epochs and steps that led to the weights, including those of earlier calls that this one
+        went on from; the most of any class.
     converged_ : bool
         Whether the objective is proved to be within `tol` of its optimum, or early stopping ended
         the fit.
@@ -340,6 +369,9 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         class_weight=None,
         warm_start=False,
         random_state=None,
+        max_time=None,
+        callbacks=None,
+        verbose=0,
     ):
         self.loss = loss
         self.penalty = penalty
@@ -358,6 +390,9 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.random_state = random_state
+        self.max_time = max_time
+        self.callbacks = callbacks
+        self.verbose = verbose
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One epoch over these rows, from where the last call of `partial_fit` or `fit` ended.
@@ -375,17 +410,17 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         self
         """
         self._partial_fit(
-            X, y, sample_weight, lambda y, weight: self._part_of_targets(y, classes, weight)
+            X, y, sample_weight, lambda y, weight: self._part_of_machines(y, classes, weight)
         )
         factors = self.class_weight or {}
         self._silence([k for k, name in enumerate(self.classes_) if factors.get(name) == 0])
         return self
 
-    def _targets(self, y, weight):
+    def _machines(self, y, weight):
         return self._class_targets(y, weight, self.class_weight)
 
-    def _part_of_targets(self, y, classes, weight):
-        """As `_class_targets`, but the rows need not hold every class."""
+    def _part_of_machines(self, y, classes, weight):
+        """The machines as in `_class_targets`, for rows that need not hold every class."""
         name = type(self).__name__
         known = getattr(self, "classes_", None)
         if known is None and classes is None:
@@ -410,21 +445,13 @@ class GradientDescentClassifier(ClassifierMixin, GradientDescentModel):
         labels, factors = self._labels_and_factors(y, weight, self.class_weight)
         return self._one_vs_rest(labels, weight, factors)
 
-    def decision_function(self, X):
-        """Signed values: one per row for two classes, one per row and class for more."""
-        return self._class_decisions(X)
-
-    def predict(self, X):
-        """The label of every row of X."""
-        return self._predicted_classes(X)
-
 
 class GradientDescentRegressor(RegressorMixin, GradientDescentModel):
     """Linear regression by (stochastic) gradient descent.
 
-    Minimises sum_i s_i loss(y_i, w.x_i + b) / sum_i s_i + alpha penalty(w), s being the sample
-    weights. The squared loss is ridge regression with the penalty n alpha |w|^2 beside the sum of
-    the squares ("l2"), or the lasso with alpha as in `sklearn.linear_model.Lasso` ("l1").
+    It minimises sum_i s_i loss(y_i, w.x_i + b) / sum_i s_i + alpha penalty(w), where s are the
+    sample weights. The squared loss is ridge regression with the penalty n alpha |w|^2 beside the
+    sum of the squares ("l2"), or the lasso with alpha as in `sklearn.linear_model.Lasso` ("l1").
 
     Parameters
     ----------
@@ -433,8 +460,9 @@ class GradientDescentRegressor(RegressorMixin, GradientDescentModel):
     epsilon : float of at least 0, default=0.1
         The half-width of the tube.
     penalty, alpha, batch_size, schedule, eta0, max_iter, tol, n_iter_no_change, average,
-    fit_intercept, shuffle, early_stopping, validation_fraction, warm_start, random_state
-        As in `GradientDescentClassifier`; here it is "epsilon_insensitive" that has kinks.
+    fit_intercept, shuffle, early_stopping, validation_fraction, warm_start, random_state,
+    max_time, callbacks, verbose
+        As in `GradientDescentClassifier`; the loss with kinks is "epsilon_insensitive" here.
 
     Attributes
     ----------
@@ -473,6 +501,9 @@ class GradientDescentRegressor(RegressorMixin, GradientDescentModel):
         validation_fraction=0.1,
         warm_start=False,
         random_state=None,
+        max_time=None,
+        callbacks=None,
+        verbose=0,
     ):
         self.loss = loss
         self.epsilon = epsilon
@@ -491,6 +522,9 @@ class GradientDescentRegressor(RegressorMixin, GradientDescentModel):
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
         self.random_state = random_state
+        self.max_time = max_time
+        self.callbacks = callbacks
+        self.verbose = verbose
 
     def partial_fit(self, X, y, sample_weight=None):
         """One epoch over these rows, from where the last call of `partial_fit` or `fit` ended.
@@ -505,13 +539,13 @@ class GradientDescentRegressor(RegressorMixin, GradientDescentModel):
         -------
         self
         """
-        return self._partial_fit(X, y, sample_weight, self._targets)
+        return self._partial_fit(X, y, sample_weight, self._machines)
 
-    def _targets(self, y, weight):
-        return [np.asarray(y, dtype=np.float64)], [weight]
+    def _machines(self, y, weight):
+        return [Machine(np.asarray(y, dtype=np.float64), weight)]
 
-    def _keep(self, iterates, weights):
-        super()._keep(iterates, weights)
+    def _keep(self, solutions):
+        super()._keep(solutions)
         self.coef_ = self.coef_.ravel()
 
     def predict(self, X):

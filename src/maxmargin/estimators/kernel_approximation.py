@@ -1,19 +1,21 @@
-"""Feature maps of any size for kernels without a finite one: z(x).z(x') comes near k(x, x').
+"""Feature maps of any size for kernels without a finite one: z(x).z(x') approximates k(x, x').
 
-Random Fourier features draw the map at random and never look at the data; Nystroem reads it off
+Random Fourier features draw the map at random and never look at the data. Nystroem derives it from
 the kernel between the data and some of its rows. Both turn an n x n kernel matrix into n rows of D
 numbers, on which a linear machine takes time proportional to n.
 """
 
-from contextlib import nullcontext
 from math import sqrt
 from typing import ClassVar
 
 import numpy as np
 
 from maxmargin import arrays
+from maxmargin.engines import engine_of
+from maxmargin.engines.interrupts import interruptible
 from maxmargin.engines.threads import single_threaded_blas
 from maxmargin.errors import OVERFLOW, KernelError, MercerWarning, warn
+from maxmargin.estimators.answers import KernelModel
 from maxmargin.estimators.feature_maps import FeatureMap
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
@@ -25,61 +27,87 @@ from maxmargin.estimators.parameters import (
     kernel_of,
     one_of,
     pairwise_kernel_of,
-    rows_of,
 )
 from maxmargin.estimators.validation import (
     check_dense_gram,
     check_gram,
     check_unaltered,
+    resolved_kernel,
     seed_of,
     shape_of_rows,
 )
 from maxmargin.kernels import RBF, Laplacian
 from maxmargin.kernels.spectrum import ROUNDING
-from maxmargin.memory import check_room, in_blocks
-from maxmargin.solvers.interrupts import interruptible
+from maxmargin.memory import check_room
 
 # Eigenvalues below this share of the largest are rounding error as much as they are kernel.
 NEGLIGIBLE = 1e-12
-ROW_BLOCK = 512
-SMALL = 256  # landmarks, for which one thread of BLAS is as fast
 
 
-# By Bochner's theorem a kernel of x - z is the Fourier transform of a density: draw from that.
+# By Bochner's theorem a kernel of x - z is the Fourier transform of a density, to draw from.
 SPECTRAL_DENSITIES = {
     RBF: lambda rng, gamma, shape: sqrt(2 * gamma) * rng.standard_normal(shape),
     Laplacian: lambda rng, gamma, shape: gamma * rng.standard_cauchy(shape),
 }
 
 
-class RandomFourierFeatures(FeatureMap):
+class ApproximateMap(FeatureMap):
+    """A map whose features an engine computes in float64 and returns in the precision of X."""
+
+    _precisions: ClassVar[list[type]] = [np.float64, np.float32]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _new_engine(self):
+        return engine_of(self.engine, cache_bytes=0)
+
+    def _room_for_features(self, X):
+        shape = arrays.n_rows(X), self._n_features_out
+        check_room(
+            f"{type(self).__name__}: the features", shape,
+            "Use fewer n_components, or transform some rows at a time.",
+        )  # fmt: skip
+        is_single = getattr(X, "dtype", None) == np.float32
+        return np.empty(shape, dtype=np.float32 if is_single else np.float64)
+
+    def _finite(self, features):
+        """The features as they are, because the engine has checked them already."""
+        return features
+
+
+class RandomFourierFeatures(ApproximateMap):
     """Waves of random frequency whose products average to the kernel.
 
     z(x) = sqrt(2/D) cos(w.x + b) with b uniform on [0, 2 pi], or, with m = D/2 frequencies,
     z(x) = sqrt(1/m) (cos(w.x), sin(w.x)). For the RBF kernel w is normal with standard deviation
-    sqrt(2 gamma), for the Laplacian kernel Cauchy with scale gamma in every coordinate. The error
-    of z(x).z(x') falls as 1/sqrt(D).
+    sqrt(2 gamma); for the Laplacian kernel it is Cauchy with scale gamma in every coordinate. The
+    error of z(x).z(x') falls as 1/sqrt(D).
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian"}, RBF or Laplacian, default="rbf"
     gamma : float of at least 0, "scale" or "auto", default="scale"
-        Of a kernel given by name; a kernel object brings its own.
+        The gamma of a kernel given by name; a kernel object brings its own.
     n_components : int, default=200
         D, the number of features.
     form : {"cos", "sincos"}, default="cos"
         "sincos" has |z(x)| = 1 for every x, and needs an even D.
     random_state : int, Generator, RandomState or None, default=None
         None means the same draw every time.
+    engine : str or engine object, default="auto"
+        As in `SVC`.
 
     Attributes
     ----------
     frequencies_ : array of shape (D, d), or (D/2, d) for "sincos"
-        w, one to a row.
+        The w, one in each row.
     offsets_ : array of shape (D,), or (D/2,) for "sincos"
-        b; zero for "sincos".
+        The b, which are zero for "sincos".
     kernel_ : RBF or Laplacian
-        With gamma a number.
+        The kernel of the fit, with gamma a number.
     gamma_ : float
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -105,16 +133,19 @@ class RandomFourierFeatures(FeatureMap):
         "n_components": AT_LEAST_ONE,
         "form": one_of("cos", "sincos"),
         "random_state": SEED,
+        "engine": SVM_CONSTRAINTS["engine"],
     }
 
     def __init__(
-        self, kernel="rbf", gamma="scale", n_components=200, form="cos", random_state=None
-    ):
+        self, kernel="rbf", gamma="scale", n_components=200, form="cos", random_state=None,
+        engine="auto",
+    ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
         self.n_components = n_components
         self.form = form
         self.random_state = random_state
+        self.engine = engine
 
     def _learn(self, X):
         in_pairs = self.form == "sincos"
@@ -147,21 +178,14 @@ class RandomFourierFeatures(FeatureMap):
         check_unaltered(self, frequencies_=(n_waves, self.n_features_in_), offsets_=(n_waves,))
 
     def _map(self, X):
-        return _in_blocks(self, self._waves, X)
-
-    def _waves(self, X):
-        angles = arrays.dots(X, self.frequencies_)
-        angles += self.offsets_
-        if len(self.offsets_) < self._n_features_out:  # a sine beside every cosine
-            waves = np.hstack([np.cos(angles), np.sin(angles)])
-        else:
-            waves = np.cos(angles, out=angles)
-        waves *= sqrt(2 / self._n_features_out)
-        return waves
+        features, height = self._room_for_features(X), sqrt(2 / self._n_features_out)
+        with self._new_engine() as engine:
+            engine.waves(engine.points(X), self.frequencies_, self.offsets_, height, features)
+        return features
 
 
-class Nystroem(FeatureMap):
-    """The kernel as seen from some of the rows: z(x) = K_mm^(-1/2) (k(x_1, x), ..., k(x_m, x)).
+class Nystroem(KernelModel, ApproximateMap):
+    """Features from the kernel with some rows: z(x) = K_mm^(-1/2) (k(x_1, x), ..., k(x_m, x)).
 
     The m landmarks x_1, ..., x_m are drawn from X without replacement. Between two landmarks
     z(x).z(x') is the kernel itself, and so it is everywhere when every row is a landmark.
@@ -170,24 +194,26 @@ class Nystroem(FeatureMap):
     ----------
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly" (or "polynomial"), "rbf", "sigmoid", "laplacian", "cosine", "precomputed",
-        any Kernel, or a function that returns the matrix k(X, Z). Of a precomputed kernel `fit`
-        takes the matrix between all training rows, `transform` that between new and training rows.
+        any Kernel, or a function that returns the matrix k(X, Z). With "precomputed", `fit` takes
+        the matrix between all training rows, `transform` that between new and training rows.
     gamma, coef0, degree : default="scale", 0.0, 3
-        Of a kernel given by name, as in `SVC`. None stands for scikit-learn's 1 / n_features, 1
-        and 3.
+        The parameters of a kernel given by name, as in `SVC`. None stands for scikit-learn's
+        1 / n_features, 1 and 3.
     kernel_params : dict or None, default=None
-        More keyword arguments of a function.
+        More keyword arguments of a kernel that is a function.
     n_components : int, default=100
         The number of landmarks; all rows, if X has fewer.
     random_state : int, Generator, RandomState or None, default=None
         None means the same landmarks every time.
     n_jobs : int or None, default=None
         Accepted as in scikit-learn, without influence.
+    engine : str or engine object, default="auto"
+        As in `SVC`.
 
     Attributes
     ----------
     components_ : array or sparse matrix of shape (m, d)
-        The landmarks. Of a precomputed kernel no rows are needed, and none kept.
+        The landmarks. A precomputed kernel needs no rows, and none are kept.
     component_indices_ : array of shape (m,)
         Their row numbers in X.
     normalization_ : array of shape (m, m)
@@ -195,7 +221,7 @@ class Nystroem(FeatureMap):
     rank_ : int
         The number of directions left.
     kernel_ : Kernel
-        With every parameter a number.
+        The kernel of the fit, with every parameter a number.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -216,6 +242,7 @@ class Nystroem(FeatureMap):
         "n_components": AT_LEAST_ONE,
         "random_state": SEED,
         "n_jobs": N_JOBS,
+        "engine": SVM_CONSTRAINTS["engine"],
     }
 
     def __init__(
@@ -229,6 +256,7 @@ class Nystroem(FeatureMap):
         n_components=100,
         random_state=None,
         n_jobs=None,
+        engine="auto",
     ):
         self.kernel = kernel
         self.gamma = gamma
@@ -238,18 +266,13 @@ class Nystroem(FeatureMap):
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = rows_of(self.kernel) == "gram"
-        tags.input_tags.sparse = not tags.input_tags.pairwise
-        return tags
+        self.engine = engine
 
     def _kernel(self):
         return pairwise_kernel_of(self)
 
     def _rows_of(self, X, reset):
-        """A function of the user's may take rows of anything, such as strings."""
+        """Checked rows; a function of the user's may take rows of anything, such as strings."""
         takes = (self._kernel() if reset else self.kernel_).takes
         if takes == "anything":
             return X
@@ -261,18 +284,20 @@ class Nystroem(FeatureMap):
         return X
 
     def _learn(self, X):
-        kernel = self._kernel().resolve(X)
-        kernel.check()
-        n = arrays.n_rows(X)
         rng = np.random.default_rng(seed_of(self.random_state))
+        n = arrays.n_rows(X)
         landmarks = np.sort(rng.choice(n, size=min(n, self.n_components), replace=False))
-        components, is_gram = arrays.take(X, landmarks), kernel.takes == "gram"
-        K = _finite_matrix(kernel, components[:, landmarks] if is_gram else components)
-        # Small eigenvalues blow up rounding, which is another one with every number of threads.
-        with single_threaded_blas() if len(landmarks) <= SMALL else nullcontext():
+        m = len(landmarks)
+        check_room("Nystroem: the kernel matrix of the landmarks", (m, m))
+        with self._new_engine() as engine:
+            points = engine.points(X)
+            kernel = resolved_kernel(self._kernel(), points)
+            K = engine.matrix(kernel, points[landmarks]).values(np.arange(len(landmarks)))
+        # Small eigenvalues amplify rounding, which differs with the number of threads.
+        with single_threaded_blas():
             self.normalization_, self.rank_ = _inverse_root(K, kernel)
         self.kernel_ = kernel
-        self.components_ = np.empty((len(landmarks), 0)) if is_gram else components
+        self.components_ = _kept(X, landmarks, kernel.takes)
         self.component_indices_ = landmarks
         self._n_features_out = len(landmarks)
 
@@ -284,36 +309,26 @@ class Nystroem(FeatureMap):
 
     def _map(self, X):
         components = self.components_
-        if self.kernel_.takes == "gram":
-            X = X[:, self.component_indices_]
-        if arrays.is_sparse(X):  # so that the many rows of X need not become dense
+        if arrays.is_sparse(X):  # the many rows of X need not become dense
             components = arrays.canonical_csr(components)
-
-        def of_rows(X):
-            return _finite_matrix(self.kernel_, X, components) @ self.normalization_
-
-        return _in_blocks(self, of_rows, X)
-
-
-def _in_blocks(owner, function, X):
-    """function(X) from some rows at a time: little memory beside the answer, and Ctrl-C is seen."""
-    n = arrays.n_rows(X)
-    check_room(
-        f"{type(owner).__name__}: the features", (n, owner._n_features_out),
-        "Use fewer n_components, or transform some rows at a time.",
-    )  # fmt: skip
-    return in_blocks(lambda rows: function(arrays.take(X, rows)), n, ROW_BLOCK)
+        features = self._room_for_features(X)
+        with self._new_engine() as engine:
+            centres = engine.points(components, index=self.component_indices_)
+            points = engine.points(X, beside=centres)
+            engine.expand(self.kernel_, points, centres, self.normalization_, out=features)
+        return features
 
 
-def _finite_matrix(kernel, X, Z=None):
-    K = kernel(X, Z)
-    if not np.all(np.isfinite(K)):
-        raise KernelError(OVERFLOW.format(kernel))
-    return K
+def _kept(X, landmarks, takes):
+    """The landmarks in float64, whatever the precision of X; rows of anything stay as they are."""
+    if takes == "gram":
+        return np.empty((len(landmarks), 0))
+    rows = arrays.take(X, landmarks)
+    return rows.astype(np.float64, copy=False) if takes == "features" else rows
 
 
 def _inverse_root(K, kernel):
-    """K^(-1/2) on the directions where K is positive, and how many they are."""
+    """K^(-1/2) on the directions where K is positive, and the number of these."""
     work = 10 * len(K) ** 3
     eigenvalues, directions = interruptible(work, np.linalg.eigh, (K + K.T) / 2)
     scale = np.max(np.abs(eigenvalues))

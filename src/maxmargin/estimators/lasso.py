@@ -1,19 +1,17 @@
 """Lasso: least squares with an l1 penalty, which leaves most weights exactly zero."""
 
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
 from maxmargin.engines.threads import workers
 from maxmargin.errors import ConvergenceWarning, warn
-from maxmargin.estimators.base import restored_on_error
-from maxmargin.estimators.linear_base import LinearModel, Path
+from maxmargin.estimators.limits import LIMITS, LimitedFit
+from maxmargin.estimators.linear_base import LinearModel, LinearRegressor, Path
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -27,8 +25,11 @@ from maxmargin.estimators.parameters import (
     one_of,
 )
 from maxmargin.estimators.validation import check_unaltered, checked_weight
-from maxmargin.problems.certificate import Certificate, combine
+from maxmargin.problems.certificate import combine
 from maxmargin.problems.lasso import Features, LassoProblem
+from maxmargin.solvers import solver_named
+from maxmargin.solvers.base import Budget, LinearSolution
+from maxmargin.solvers.several import in_turn
 
 CONSTRAINTS = {
     "alpha": AT_LEAST_ZERO,
@@ -41,32 +42,24 @@ CONSTRAINTS = {
     "copy_X": FLAG,
     "selection": one_of("cyclic", "random"),
     "random_state": SEED,
+    **LIMITS,
 }
-ROUNDING = 1e-14  # the smallest tol that floats can meet
-VANISHING = 1e-10  # part of the largest alpha, which stands for the limit alpha -> 0
+ROUNDING = 1e-14  # Floats cannot meet a smaller tol.
+VANISHING = 1e-10  # This part of the largest alpha stands for the limit alpha -> 0.
 
 
-class Solved(NamedTuple):
-    """One problem at one alpha, solved; the gap is in the scale of the objective."""
-
-    w: np.ndarray
-    gap: float
-    n_iter: int
-    proof: Certificate
-
-
-class Lasso(RegressorMixin, LinearModel):
+class Lasso(LinearRegressor, LimitedFit, LinearModel):
     """Linear regression with few features in use, exact and with a proof.
 
-    Minimises 1/(2n) sum_i (y_i - w.x_i - b)^2 + alpha |w|_1. With sample weights, each square is
+    It minimises 1/(2n) sum_i (y_i - w.x_i - b)^2 + alpha |w|_1. With sample weights, each square is
     multiplied by its weight and n is their sum: a weight of two equals the row twice. Texts that
-    write 1/2 sum_i (...)^2 + lambda |w|_1 mean lambda = n alpha, those with sum_i (...)^2 mean
+    write 1/2 sum_i (...)^2 + lambda |w|_1 mean lambda = n alpha; those with sum_i (...)^2 mean
     lambda = 2 n alpha.
 
     Parameters
     ----------
     alpha : float of at least 0, default=1.0
-        The price of |w|_1. Zero stands for the limit: of all least-squares solutions the one of
+        The price of |w|_1. Zero stands for the limit, which is the least-squares solution of
         smallest |w|_1, with a warning.
     fit_intercept : bool, default=True
         The bias b is not penalised.
@@ -81,6 +74,13 @@ class Lasso(RegressorMixin, LinearModel):
     precompute, copy_X, selection, random_state : default=False, True, "cyclic", None
         Accepted as in scikit-learn, without influence: products of features are computed as far
         as they are needed, X is never overwritten, and no order is drawn.
+    max_time : float or None, default=None
+        The seconds that the whole fit may take.
+    callbacks : list of callables or None, default=None
+        Each is called with a `Progress` after every slice of work; one that returns True ends the
+        fit, which keeps the model so far.
+    verbose : int, default=0
+        1 shows a live line of progress on a terminal, 2 writes lines.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Lasso(RegressorMixin, LinearModel):
     sparse_coef_ : sparse matrix of shape (number of targets, d)
     intercept_ : float, or array of shape (number of targets,) where y has columns
     dual_gap_ : float, or array of shape (number of targets,) for two or more
-        How far at most the objective is from its minimum.
+        The most that the objective can be above its minimum.
     n_iter_ : int, or list of int
     certificate_ : Certificate
         Primal and dual objective and their gap, computed from the data.
@@ -120,6 +120,9 @@ class Lasso(RegressorMixin, LinearModel):
         positive=False,
         random_state=None,
         selection="cyclic",
+        max_time=None,
+        callbacks=None,
+        verbose=0,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -131,11 +134,9 @@ class Lasso(RegressorMixin, LinearModel):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+        self.max_time = max_time
+        self.callbacks = callbacks
+        self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
@@ -152,8 +153,7 @@ class Lasso(RegressorMixin, LinearModel):
         -------
         self
         """
-        with restored_on_error(self):
-            self._fit(X, y, sample_weight)
+        solutions = self._fit_within_limits(X, y, sample_weight, self.max_iter)
         if self.alpha == 0:
             warn(
                 "Lasso: alpha=0 is least squares without a penalty; of its solutions this is the "
@@ -161,31 +161,43 @@ class Lasso(RegressorMixin, LinearModel):
                 UserWarning,
             )
         if not self.converged_:
-            self._warn(float(np.max(self.dual_gap_)))
+            self._warn(float(np.max(self.dual_gap_)), self._end_of(solutions) or "early")
         return self
 
-    def _fit(self, X, y, sample_weight):
+    def _prepared(self, X, y, sample_weight):
         check_parameters(self, CONSTRAINTS)
         if self.warm_start and hasattr(self, "coef_"):
-            self._check_start()  # before X tells of other features than those of the last fit
+            self._check_start()  # X may have other features than the last fit
         X, y = self._validated(X, y, multi_output=True)
         problems, mean, centres = self._problems(X, y, sample_weight)
-        solved = []
-        with self._solver(problems[0].features) as solver:
-            for k, problem in enumerate(problems):
-                start = problem.start()
-                alpha = self.alpha or VANISHING * problem.largest_alpha(start)
-                start = self._previous(k, len(problems), problem) or start
-                solved += self._along(solver, problem, [alpha], start)
-        proofs = [step.proof for step in solved]
-        self.converged_ = all(proof.optimal for proof in proofs)
-        self.certificate_ = replace(combine(proofs), tol=min(proof.tol for proof in proofs))
-        self._keep(solved, mean, centres)
-        if y.ndim == 1 and self.fit_intercept:
-            self.intercept_ = float(self.intercept_[0])
+        problems = [
+            problem.priced(self.alpha or VANISHING * problem.largest_alpha(problem.start()))
+            for problem in problems
+        ]
+        starts, solver = self._starts(len(problems), X.shape[1]), self._solver()
+
+        def solve_and_keep(budget):
+            with workers(1):  # the systems are too small for the threads of BLAS
+                solutions = in_turn(
+                    lambda k, share: solver.solve(problems[k], share, starts[k]),
+                    len(problems),
+                    budget,
+                )
+            found = list(zip(problems, solutions, strict=True))
+            proofs = [problem.certify(one.point, self._tol) for problem, one in found]
+            is_over = all(one.stopped != "interrupted" for one in solutions)
+            self.converged_ = is_over and all(proof.optimal for proof in proofs)
+            self.certificate_ = replace(combine(proofs), tol=min(proof.tol for proof in proofs))
+            self.dual_gap_ = np.array([problem.mean_gap(one.point) for problem, one in found])
+            self._keep(solutions, mean, centres)
+            if y.ndim == 1 and self.fit_intercept:
+                self.intercept_ = float(self.intercept_[0])
+            return solutions
+
+        return len(problems), solve_and_keep
 
     def path(self, X, y, alphas=None, n_alphas=100, eps=1e-3, sample_weight=None):
-        """The model for many alphas, each begun at the one before; the estimator is not changed.
+        """The model for many alphas, each begun at the last one; the estimator is not changed.
 
         Parameters
         ----------
@@ -194,10 +206,10 @@ class Lasso(RegressorMixin, LinearModel):
         alphas : array of positive numbers, optional
             They are taken in decreasing order.
         n_alphas : int, default=100
-            Without `alphas`: so many, evenly spaced on a logarithmic scale, from the smallest one
-            that leaves all weights zero
+            The number of alphas if `alphas` is not given: they are evenly spaced on a logarithmic
+            scale, down from the smallest one that leaves all weights zero.
         eps : float in (0, 1], default=1e-3
-            down to this part of it.
+            The smallest of these alphas, as a part of the largest.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -215,22 +227,26 @@ class Lasso(RegressorMixin, LinearModel):
         check_parameters(self, CONSTRAINTS)
         X, y = clone(self)._validated(X, y)
         (problem,), mean, centres = self._problems(X, y, sample_weight)
-        with self._solver(problem.features) as solver:
-            start = problem.start()
-            if alphas is None:
-                alphas = _grid(problem.largest_alpha(start), n_alphas, eps)
-            alphas = _checked(alphas)
-            solved = self._along(solver, problem, alphas, start)
-        coefs = np.array([step.w for step in solved])
-        gaps = np.array([step.gap for step in solved])
-        if not all(step.proof.optimal for step in solved):
-            self._warn(float(np.max(gaps)))
+        if alphas is None:
+            alphas = _grid(problem.largest_alpha(problem.start()), n_alphas, eps)
+        alphas = _checked(alphas)
+        coefs, gaps, are_optimal = map(np.array, zip(*self._along(problem, alphas), strict=True))
+        if not np.all(are_optimal):
+            self._warn(float(np.max(gaps)), f"at max_iter={self.max_iter}")
         return Path(alphas, coefs, centres[0] - coefs @ mean, gaps)
 
-    def predict(self, X):
-        """The predicted target, or targets, of every row of X."""
-        decisions = self._decisions(X)
-        return decisions[:, 0] if self.coef_.ndim == 1 else decisions
+    def _along(self, problem, alphas):
+        """Yield w, its gap and whether it is proved to be optimal, for one alpha after the other,
+        each begun at the one before."""
+        solver, last = self._solver(), None
+        for alpha in alphas:
+            priced = problem.priced(alpha)
+            with workers(1):
+                last = solver.solve(priced, Budget(self.max_iter), last)
+            if last.stopped == "interrupted":
+                raise KeyboardInterrupt
+            is_optimal = priced.certify(last.point, self._tol).optimal
+            yield last.weights, priced.mean_gap(last.point), is_optimal
 
     @property
     def sparse_coef_(self):
@@ -240,7 +256,7 @@ class Lasso(RegressorMixin, LinearModel):
         return sparse.csr_matrix(self.coef_)
 
     def _problems(self, X, y, sample_weight):
-        """One problem per target, on the same features; and what was subtracted from X and y."""
+        """One problem per target, on the same features; and the means subtracted from X and y."""
         weight = checked_weight(sample_weight, X)
         used = weight > 0
         if not np.all(used):
@@ -254,57 +270,43 @@ class Lasso(RegressorMixin, LinearModel):
         targets -= centres
         targets[np.abs(targets) <= 4 * np.finfo(np.float64).eps * np.abs(centres)] = 0.0
         targets *= features.root[:, None]
-        problems = [LassoProblem(features, column.copy(), self.positive) for column in targets.T]
+        problems = [
+            LassoProblem(features, column.copy(), positive=self.positive) for column in targets.T
+        ]
         return problems, mean, centres
 
     def _check_start(self):
-        """Who has set `coef_` before the first fit may begin there, too."""
+        """Refuse an altered `coef_`; one that was set before the first fit is a start, too."""
         n_features = getattr(self, "n_features_in_", None)
         check_unaltered(self, coef_=(None, n_features)[np.ndim(self.coef_) == 1 :])
 
-    def _previous(self, k, n_targets, problem):
-        """The point that the previous fit has left for target k, for a warm start."""
+    def _starts(self, n_targets, n_features):
+        """The weights of the previous fit for each target, for a warm start."""
         coef = np.atleast_2d(arrays.dense(getattr(self, "coef_", 0.0))).astype(np.float64)
-        if not self.warm_start or coef.shape != (n_targets, problem.features.n_features):
-            return None
-        return problem.at(np.maximum(coef[k], 0.0) if self.positive else coef[k])
+        if not self.warm_start or coef.shape != (n_targets, n_features):
+            return [None] * n_targets
+        return [LinearSolution(w) for w in (np.maximum(coef, 0.0) if self.positive else coef)]
 
-    @contextmanager
-    def _solver(self, features):
-        from maxmargin.solvers.coordinate_descent import CoordinateDescent
-
-        with workers(1):  # the systems are too small for the threads of BLAS
-            yield CoordinateDescent(features, self._tol, self.max_iter)
+    def _solver(self):
+        return solver_named("coordinate_descent")(self._tol)
 
     @property
     def _tol(self):
         return max(self.tol, ROUNDING)
 
-    def _along(self, solver, problem, alphas, point):
-        """Solve for one alpha after the other, each from the one before."""
-        solved = []
-        for alpha in alphas:
-            penalty = alpha * problem.total_weight
-            point, gap, n_iter = solver.solve(problem, penalty, point)
-            proof = problem.certify(point, penalty, self._tol)
-            solved.append(Solved(point.w, gap / problem.total_weight, n_iter, proof))
-        return solved
-
-    def _keep(self, solved, mean, centres):
-        """One target has a vector and numbers; as in scikit-learn, not of y's shape."""
-        self.coef_ = np.array([step.w for step in solved])
+    def _keep(self, solutions, mean, centres):
+        """Keep the model. As in scikit-learn, one target has a vector even if y has a column."""
+        self.coef_ = np.array([solution.weights for solution in solutions])
         self.intercept_ = centres - self.coef_ @ mean if self.fit_intercept else 0.0
-        self.dual_gap_ = np.array([step.gap for step in solved])
-        self.n_iter_ = [max(1, step.n_iter) for step in solved]
-        if len(solved) == 1:
+        self.n_iter_ = [max(1, solution.n_iter) for solution in solutions]
+        if len(solutions) == 1:
             self.coef_, self.n_iter_ = self.coef_[0], self.n_iter_[0]
             self.dual_gap_ = float(self.dual_gap_[0])
 
-    def _warn(self, gap):
+    def _warn(self, gap, end):
         warn(
-            f"Lasso stopped at max_iter={self.max_iter}: duality gap {gap:.1e}, which is above "
-            f"tol={self.tol:.0e} times the mean square of y. Scale the features, or raise max_iter "
-            "or alpha.",
+            f"Lasso stopped {end}: duality gap {gap:.1e}, which is above tol={self.tol:.0e} times "
+            "the mean square of y. Scale the features, or raise max_iter or alpha.",
             ConvergenceWarning,
         )
 
@@ -314,7 +316,7 @@ def _grid(largest, n_alphas, eps):
         raise ValueError(f"Lasso: n_alphas must be a whole number of at least 1, got {n_alphas!r}.")
     if not is_real(eps) or not 0 < eps <= 1:
         raise ValueError(f"Lasso: eps must be a number in (0, 1], got {eps!r}.")
-    # Of a constant y the largest alpha is zero, and any positive one will do.
+    # If y is constant, the largest alpha is zero, and any positive one will do.
     largest = max(largest, np.finfo(np.float64).tiny / eps)
     return np.geomspace(largest, eps * largest, n_alphas)
 

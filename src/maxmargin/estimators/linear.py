@@ -1,17 +1,19 @@
 """Linear regression with a squared loss: LinearRegression and Ridge, both in closed form.
 
 The intercept is not penalised, so it drops out when rows and targets are centred by their weighted
-mean; what is left is one linear system (`solvers/closed_form.py`), or with weights that must not
-be negative one for each set of weights that are not zero (`solvers/nonnegative.py`).
+mean. What is left is one linear system (`solvers/closed_form.py`), or, if weights must not be
+negative, one for each set of weights that are not zero (`solvers/nonnegative.py`).
 """
 
+from dataclasses import replace
+
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 
 from maxmargin import arrays
 from maxmargin.errors import RankWarning, warn
-from maxmargin.estimators.base import restored_on_error
-from maxmargin.estimators.linear_base import LinearModel, Path
+from maxmargin.estimators.limits import LIMITS, LimitedFit
+from maxmargin.estimators.linear_base import LinearModel, LinearRegressor, Path
 from maxmargin.estimators.parameters import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
@@ -26,6 +28,7 @@ from maxmargin.estimators.parameters import (
 )
 from maxmargin.estimators.validation import checked_weight
 from maxmargin.solvers import closed_form
+from maxmargin.solvers.base import Budget
 from maxmargin.solvers.nonnegative import nonnegative
 
 
@@ -34,7 +37,7 @@ def _is_penalty(value):
 
 
 def are_penalties(value):
-    """One number of at least 0, or a list of them."""
+    """Whether it is a number of at least 0, or a list of them."""
     return _is_penalty(value) or (
         isinstance(value, (list, tuple, np.ndarray))
         and np.ndim(value) == 1
@@ -55,6 +58,7 @@ CONSTRAINTS = {
     "copy_X": FLAG,
     "n_jobs": N_JOBS,
     "random_state": SEED,
+    **LIMITS,
 }
 
 
@@ -69,19 +73,16 @@ def one_per_target(estimator, n_targets):
     return np.full(n_targets, alphas) if alphas.ndim == 0 else alphas
 
 
-class SquaredLossModel(RegressorMixin, LinearModel):
-    """What the two share: centring, several targets, the smallest-norm warning.
+class SquaredLossModel(LinearRegressor, LimitedFit, LinearModel):
+    """What the two models share: centring, several targets, the smallest-norm warning.
 
-    A subclass writes `_solve`, which returns w with a column per target, and the rank of the
-    centred X where the solution needed it.
+    A subclass writes `_solve`, which returns w with a column per target, the rank of the centred X
+    where the solution needed it, and the solutions of a solver that iterates.
     """
 
-    _flattens_one_column = False  # of y: whether it has a `coef_` of shape (d,), as in scikit-learn
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    max_time = callbacks = None  # a subclass may lack these parameters
+    verbose = 0
+    _flattens_one_column = False  # whether a y of one column gives a `coef_` of shape (d,)
 
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
@@ -91,21 +92,29 @@ class SquaredLossModel(RegressorMixin, LinearModel):
         X : array or sparse matrix of shape (n, d)
         y : array of shape (n,) or (n, targets)
         sample_weight : array of shape (n,), optional
-            Factors of the squared errors: a weight of two equals the row twice.
+            The factor of each squared error; a weight of two equals the row twice.
 
         Returns
         -------
         self
         """
-        with restored_on_error(self):
-            check_parameters(self, CONSTRAINTS)
-            A, B, target_mean, y = self._centred(X, y, sample_weight)
-            w, rank = self._solve(A, B)
+        max_iter = getattr(self, "max_iter", None) or np.inf
+        self._fit_within_limits(X, y, sample_weight, max_iter)
+        return self
+
+    def _prepared(self, X, y, sample_weight):
+        check_parameters(self, CONSTRAINTS)
+        A, B, target_mean, y = self._centred(X, y, sample_weight)
+
+        def solve_and_keep(budget):
+            w, rank, solutions = self._solve(A, B, budget)
             self.coef_, self.intercept_ = self._as_shaped(w, target_mean - A.mean @ w, y)
             if not self.fit_intercept:
                 self.intercept_ = 0.0
-        self._warn_unless_unique(rank, A.shape[1])
-        return self
+            self._warn_unless_unique(rank, A.shape[1])
+            return solutions
+
+        return B.shape[1], solve_and_keep
 
     def _centred(self, X, y, sample_weight):
         """A and B of `solvers/closed_form.py`, the mean of the targets, and y as it was given."""
@@ -128,11 +137,6 @@ class SquaredLossModel(RegressorMixin, LinearModel):
                 RankWarning,
             )
 
-    def predict(self, X):
-        """The predicted target of every row of X; a column per row of `coef_` where it has rows."""
-        decisions = self._decisions(X)
-        return decisions[:, 0] if self.coef_.ndim == 1 else decisions
-
     def _as_shaped(self, w, intercept, y):
         """A vector and a number for y of shape (n,), as scikit-learn has them."""
         is_row = y.ndim == 1 or (self._flattens_one_column and y.shape[1] == 1)
@@ -143,9 +147,9 @@ class SquaredLossModel(RegressorMixin, LinearModel):
 class LinearRegression(SquaredLossModel):
     """Ordinary least squares, by an orthogonal factorisation.
 
-    Minimises sum_i s_i (y_i - w.x_i - b)^2, with s the sample weights. Where many w do that (more
-    features than points, or features that depend on each other), the w of smallest norm is taken,
-    and a `RankWarning` says so.
+    It minimises sum_i s_i (y_i - w.x_i - b)^2, with s the sample weights. Where many w do that
+    (with more features than points, or features that depend on each other), the w of smallest norm
+    is taken, and a `RankWarning` says so.
 
     Parameters
     ----------
@@ -161,8 +165,8 @@ class LinearRegression(SquaredLossModel):
     coef_ : array of shape (d,), or (targets, d) where y has columns
     intercept_ : float, or array of shape (targets,); 0.0 without an intercept
     rank_ : int
-        Of X, centred if there is an intercept. None for a sparse X too large to factorise, which
-        is solved by iteration, and with `positive`.
+        The rank of X, centred if there is an intercept. It is None with `positive`, and for a
+        sparse X too large to factorise, which is solved by iteration.
     singular_ : array of shape (min(n, d),)
         The singular values of the same matrix, or None.
     certificate_ : Certificate or None
@@ -187,24 +191,24 @@ class LinearRegression(SquaredLossModel):
         self.n_jobs = n_jobs
         self.positive = positive
 
-    def _solve(self, A, B):
+    def _solve(self, A, B, budget):
         if self.positive:
             self.rank_ = self.singular_ = None
-            w, self.certificate_ = nonnegative(A, B, np.zeros(B.shape[1]))
-            return w, None
+            w, self.certificate_, solutions = nonnegative(A, B, np.zeros(B.shape[1]), budget)
+            return w, None, solutions
         self.certificate_ = None
-        w, spectrum = closed_form.least_squares(A, B)
+        w, spectrum, solutions = closed_form.least_squares(A, B, budget)
         self.rank_ = None if spectrum is None else spectrum.rank
         self.singular_ = None if spectrum is None else spectrum.singular
-        return w, self.rank_
+        return w, self.rank_, solutions
 
 
 class Ridge(SquaredLossModel):
     """Least squares with a price on the squared length of w, in closed form.
 
-    Minimises sum_i s_i (y_i - w.x_i - b)^2 + alpha |w|^2, scikit-learn's scaling; b costs nothing.
-    Texts write the same with other factors: 1/(2n) sum (y - f)^2 + lambda/(2n) |w|^2 is
-    alpha = lambda, and 1/(2n) sum (y - f)^2 + lambda/2 |w|^2, a mean loss, is alpha = n lambda.
+    It minimises sum_i s_i (y_i - w.x_i - b)^2 + alpha |w|^2, as in scikit-learn; b is not
+    penalised. Texts write the same with other factors: 1/(2n) sum (y - f)^2 + lambda/(2n) |w|^2 has
+    alpha = lambda, and 1/(2n) sum (y - f)^2 + lambda/2 |w|^2, a mean loss, has alpha = n lambda.
 
     Parameters
     ----------
@@ -212,13 +216,13 @@ class Ridge(SquaredLossModel):
         0 is `LinearRegression`.
     fit_intercept : bool, default=True
     solver : str, default="auto"
-        "primal" solves d equations in w, (A'A + alpha I) w = A'y with A the centred X; "dual" n of
-        them, (AA' + alpha I) u = y, w = A'u; both by Cholesky, refined until the answer stands.
-        "cholesky" is the smaller of the two. "svd" takes the singular values, and steps in where
-        Cholesky is not exact enough. "lsmr" iterates and needs products with X only. "auto" is
-        "cholesky", "svd" for an alpha of 0 or several, and "lsmr" for a sparse X too large for a
-        matrix. Of scikit-learn's other names "lsqr" and "sparse_cg" stand for "lsmr", "sag" and
-        "saga" for "auto": all of them go to the same w. "lbfgs" is for `positive`, as there.
+        "primal" solves d equations in w, (A'A + alpha I) w = A'y with A the centred X; "dual"
+        solves n of them, (AA' + alpha I) u = y, w = A'u. Both use Cholesky and refine the answer.
+        "cholesky" is the smaller of the two. "svd" uses the singular values, also where Cholesky is
+        not exact enough. "lsmr" iterates and needs products with X only. "auto" is "cholesky",
+        "svd" for an alpha of 0 or several, and "lsmr" for a sparse X too large for a matrix. As
+        scikit-learn's other solvers find the same w, "lsqr" and "sparse_cg" stand for "lsmr", "sag"
+        and "saga" for "auto". "lbfgs" is for `positive`, as there.
     positive : bool, default=False
         Ask for w >= 0; `solver` is then "auto" or "lbfgs", and the search is exact.
     max_iter : int or None, default=None
@@ -226,19 +230,27 @@ class Ridge(SquaredLossModel):
     copy_X, tol, random_state : default=True, 1e-4, None
         Accepted as in scikit-learn, without influence: X is never overwritten, the answer is exact
         up to rounding, and nothing is drawn.
+    max_time : float or None, default=None
+        The seconds that iterations of "lsmr" and of `positive` may take; a factorisation has no
+        limit.
+    callbacks : list of callables or None, default=None
+        Each is called with a `Progress` after every such iteration; one that returns True ends
+        the fit, which keeps the model so far.
+    verbose : int, default=0
+        1 shows a live line of progress on a terminal, 2 writes lines.
 
     Attributes
     ----------
     coef_ : array of shape (d,), or (targets, d) where y has two columns or more
     intercept_ : float, or array of shape (targets,) where y has columns; 0.0 without an intercept
     certificate_ : Certificate
-        Of 1/2 |w|^2 + 1/(2 alpha) sum_i s_i (y_i - w.x_i - b)^2, a part per target; None for
-        alpha=0, and for an alpha so small that rounding leaves nothing to be proved. With
-        `positive`: the KKT conditions of alpha times that.
+        The certificate of 1/2 |w|^2 + 1/(2 alpha) sum_i s_i (y_i - w.x_i - b)^2, with a part per
+        target; None for alpha=0, and for an alpha so small that rounding leaves nothing to prove.
+        With `positive` it has the KKT conditions of alpha times that.
     n_iter_ : array of shape (targets,) or None
-        Iterations, of "lsmr".
+        The iterations of "lsmr".
     solver_ : str
-        What was used: "primal", "dual", "svd", "lsmr" or, with `positive`, "nonnegative".
+        The solver used: "primal", "dual", "svd", "lsmr" or, with `positive`, "nonnegative".
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -268,6 +280,9 @@ class Ridge(SquaredLossModel):
         solver="auto",
         positive=False,
         random_state=None,
+        max_time=None,
+        callbacks=None,
+        verbose=0,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -277,6 +292,9 @@ class Ridge(SquaredLossModel):
         self.solver = solver
         self.positive = positive
         self.random_state = random_state
+        self.max_time = max_time
+        self.callbacks = callbacks
+        self.verbose = verbose
 
     def _check_solver(self):
         if self.solver in ("auto", "lbfgs") if self.positive else self.solver != "lbfgs":
@@ -286,23 +304,24 @@ class Ridge(SquaredLossModel):
             f"Ridge: solver must be {wanted} for positive={self.positive}, got {self.solver!r}."
         )
 
-    def _solve(self, A, B):
+    def _solve(self, A, B, budget):
         self._check_solver()
         alphas = one_per_target(self, B.shape[1])
         if self.positive:
             self.solver_, self.n_iter_ = "nonnegative", None
-            w, self.certificate_ = nonnegative(A, B, alphas)
-            return w, None
-        w, u, rank, self.solver_, self.n_iter_ = closed_form.ridge(
-            A, B, alphas, self.solver, self.max_iter
-        )
+            w, self.certificate_, solutions = nonnegative(
+                A, B, alphas, replace(budget, max_iter=np.inf)
+            )
+            return w, None, solutions
+        w, u, rank, self.solver_, solutions = closed_form.ridge(A, B, alphas, self.solver, budget)
+        self.n_iter_ = np.array([one.n_iter for one in solutions]) if solutions else None
         self.certificate_ = closed_form.certify_ridge(A, B, w, u, alphas)
-        return w, rank if np.min(alphas) == 0 else None
+        return w, rank if np.min(alphas) == 0 else None, solutions
 
     def path(self, X, y, alphas, sample_weight=None):
-        """The model for many alphas, at the price of about one; `alpha` itself plays no part.
+        """The model for many alphas, at about the cost of one; `alpha` itself is not used.
 
-        With `positive` each has its own price.
+        With `positive` each alpha costs as much as a fit.
 
         Parameters
         ----------
@@ -331,4 +350,7 @@ class Ridge(SquaredLossModel):
         self._check_solver()
         if not self.positive:
             return closed_form.ridge_path(A, B, alphas)
-        return np.array([nonnegative(A, B, np.full(B.shape[1], a))[0] for a in alphas]), None
+        found = [nonnegative(A, B, np.full(B.shape[1], a), Budget(np.inf)) for a in alphas]
+        if any(one.stopped == "interrupted" for _, _, solutions in found for one in solutions):
+            raise KeyboardInterrupt
+        return np.array([w for w, _, _ in found]), None

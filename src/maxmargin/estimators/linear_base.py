@@ -1,15 +1,17 @@
 """What all models of the form f(x) = w.x + b share: their input and their decisions."""
 
+from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import arrays
-from maxmargin.estimators.multiclass import ABSENT
+from maxmargin.estimators.answers import Answering
+from maxmargin.estimators.decomposition import ABSENT
 from maxmargin.estimators.validation import (
     check_result,
     check_size,
@@ -17,13 +19,13 @@ from maxmargin.estimators.validation import (
     costs,
     validate_data,
 )
-from maxmargin.memory import in_blocks, rows_at_a_time
+from maxmargin.memory import rows_at_a_time
 
 
 class Path(NamedTuple):
-    """A model along its penalty: one row of `coefs` and one intercept per alpha.
+    """A model for many penalties: one row of `coefs` and one intercept per alpha.
 
-    `dual_gaps` bounds how far each is from its optimum; zero where the solution is in closed form.
+    `dual_gaps` bounds how far each is from its optimum; it is zero for a solution in closed form.
     """
 
     alphas: np.ndarray
@@ -32,8 +34,19 @@ class Path(NamedTuple):
     dual_gaps: np.ndarray
 
 
-class LinearModel(BaseEstimator):
-    """Rows dense or sparse in, `coef_` and `intercept_` kept, one decision per row and output."""
+class Machine(NamedTuple):
+    """What one function of a linear model is to fit, and how much each row counts there."""
+
+    target: np.ndarray
+    cost: np.ndarray
+
+    def of(self, rows):
+        return Machine(self.target[rows], self.cost[rows])
+
+
+class LinearModel(Answering, BaseEstimator):
+    """Takes dense or sparse rows, keeps `coef_` and `intercept_`, and makes one decision per row
+    and output."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -41,39 +54,28 @@ class LinearModel(BaseEstimator):
         return tags
 
     def _validated(self, X, y, **options):
-        """X in float64, C-ordered or canonical CSR, and y; `options` are of `validate_data`."""
-        if arrays.is_sparse(X):
-            arrays.check_indices(X)
+        """X in float64, C-ordered or canonical CSR, and y; `validate_data` takes `options`."""
         options.setdefault("y_numeric", isinstance(self, RegressorMixin))
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", accept_sparse="csr", **options
-        )
+        X, y = validate_data(self, X, y, **options)
         check_size(self, X=X, **({"y": y} if isinstance(self, RegressorMixin) else {}))
-        return (arrays.canonical_csr(X) if arrays.is_sparse(X) else X), y
+        return arrays.canonical(X), y
 
     def _decisions(self, X):
-        """w.x + b: one row per row of X, one column per output."""
-        return self._answers(X, lambda decisions: decisions)
+        """w.x + b, with one row per row of X and one column per output."""
+        return self._answers(X, lambda decisions, rows: decisions)
 
-    def _answers(self, X, answer):
-        """answer(decisions), a row for each of X, from a block of rows at a time."""
-        X = self._validated_for_predict(X)
-        n = X.shape[0]
+    def _rows_for_predict(self, X):
+        return validate_data(self, X, order=None, reset=False)
 
-        def of_block(rows):
-            with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
-                decisions = self._decisions_of(X if rows == slice(0, n) else X[rows])
-            return answer(check_result(self, "the decisions", decisions))
+    def _deciding(self, X):
+        return nullcontext(partial(self._decisions_of, X))
 
-        return in_blocks(of_block, n, self._rows_at_a_time())
-
-    def _validated_for_predict(self, X, order=None):
-        check_is_fitted(self)
-        if arrays.is_sparse(X):
-            arrays.check_indices(X)
-        X = validate_data(self, X, dtype=np.float64, order=order, accept_sparse="csr", reset=False)
-        self._check_unaltered()
-        return X
+    def _decisions_of(self, X, rows):
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in the last line
+            some = X if rows == slice(0, X.shape[0]) else X[rows]
+            decisions = np.asarray(arrays.dense(some @ self._coef_rows().T))
+            decisions += self.intercept_
+        return check_result(self, "the decisions", decisions)
 
     def _rows_at_a_time(self):
         return rows_at_a_time(2 * self._coef_rows().shape[0])
@@ -81,13 +83,9 @@ class LinearModel(BaseEstimator):
     def _coef_rows(self):
         return self.coef_ if arrays.is_sparse(self.coef_) else np.atleast_2d(self.coef_)
 
-    def _decisions_of(self, X):
-        decisions = np.asarray(arrays.dense(X @ self._coef_rows().T))
-        decisions += self.intercept_
-        return decisions
-
     def _check_unaltered(self):
-        """`coef_` has a row per output, or is the only row; `intercept_` may be one for all."""
+        """Make sure that `coef_` has a row per output, or is the only row, and that `intercept_`
+        fits it, or is one for all."""
         is_row = np.ndim(self.coef_) == 1 and not arrays.is_sparse(self.coef_)
         n_outputs = np.shape(self.coef_)[0] if np.ndim(self.coef_) == 2 else 1
         if hasattr(self, "classes_"):
@@ -99,11 +97,11 @@ class LinearModel(BaseEstimator):
         )
 
     def _n_outputs(self):
-        """The decisions that a classifier makes about each row."""
+        """How many decisions a classifier makes about each row."""
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     def _class_targets(self, y, weight, class_weight=None, one_loss=False):
-        """Keep `classes_`; of each machine the targets, and the costs of the rows.
+        """Keep `classes_`, and return the machines that tell them apart.
 
         With `one_loss` for all classes a row costs its weight times that of its class everywhere.
         """
@@ -120,52 +118,57 @@ class LinearModel(BaseEstimator):
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class."
             )
-        targets, of_machines = self._one_vs_rest(labels, weight, factors)
-        return targets, ([cost] * len(targets) if one_loss else of_machines)
+        machines = self._one_vs_rest(labels, weight, factors)
+        return [Machine(one.target, cost) for one in machines] if one_loss else machines
 
     def _labels_and_factors(self, y, weight, class_weight):
-        """Which of `classes_` each row is of, and the weight of each class."""
+        """The class of each row, as a position in `classes_`, and the weight of each class."""
         labels = np.searchsorted(self.classes_, y)  # np.unique would sort all of y for them
-        with np.errstate(divide="ignore"):  # the balance of a class without weight
+        with np.errstate(divide="ignore"):  # a class may have no weight
             factors = compute_class_weight(
                 class_weight, classes=self.classes_, y=y, sample_weight=weight
             )
         return labels, np.where(np.isinf(factors), 0.0, factors)
 
     def _one_vs_rest(self, labels, weight, factors):
-        """+-1 for the second of two classes, or for each of more; and what the rows cost there.
+        """The machines: +-1 for the second of two classes, or for each of more.
 
         The weight of a class counts in its own machine, where the rest has weight one, as in
-        LIBLINEAR. Two classes share a machine, in which both have theirs.
+        LIBLINEAR. Two classes share a machine, in which both have their weights.
         """
         if len(self.classes_) == 2:
-            return [np.where(labels == 1, 1.0, -1.0)], [costs(weight, factors[labels])]
+            return [Machine(np.where(labels == 1, 1.0, -1.0), costs(weight, factors[labels]))]
         plain = costs(weight, 1.0)
         targets = [np.where(labels == k, 1.0, -1.0) for k in range(len(self.classes_))]
-        return targets, [
-            plain if factor == 1.0 else costs(weight, np.where(target > 0, factor, 1.0))
-            for target, factor in zip(targets, factors, strict=True)
+        return [
+            Machine(y, plain if one == 1.0 else costs(weight, np.where(y > 0, one, 1.0)))
+            for y, one in zip(targets, factors, strict=True)
         ]
 
-    def _silence_absent_classes(self, targets, costs):
-        """A class whose rows all weigh nothing stays in `classes_` and is never predicted."""
-        machines = enumerate(zip(targets, costs, strict=True))
-        self._silence([k for k, (target, cost) in machines if not np.any(target[cost > 0] > 0)])
+    def _silence_absent_classes(self, machines):
+        """Never predict a class whose rows all have weight zero, although it is in `classes_`."""
+        has_rows = [np.any(one.target[one.cost > 0] > 0) for one in machines]
+        self._silence(np.flatnonzero(np.logical_not(has_rows)).tolist())
 
     def _silence(self, absent):
-        """Machines that have seen only the rest, and would win where all others say no."""
+        """Let machines that have seen only the rest never win, even where all are negative."""
         n_machines = self._coef_rows().shape[0]
         if n_machines > 1 and absent:
             self.intercept_ = np.broadcast_to(self.intercept_, n_machines).copy()
             self.coef_[absent], self.intercept_[absent] = 0.0, ABSENT
 
-    def _class_decisions(self, X):
-        """One per row for two classes, one per row and class for more."""
-        return self._answers(X, lambda d: d[:, 0] if len(self.classes_) == 2 else d)
 
-    def _predicted_classes(self, X):
+class LinearClassifier(ClassifierMixin):
+    """How classifiers of the form f(x) = w.x + b answer; it stands before `LinearModel`."""
 
-        def labels(decisions):
+    def decision_function(self, X):
+        """Signed values: one per row for two classes, one per row and class for more."""
+        return self._answers(X, lambda d, rows: d[:, 0] if len(self.classes_) == 2 else d)
+
+    def predict(self, X):
+        """The label of every row of X."""
+
+        def labels(decisions, rows):
             if len(self.classes_) == 2:
                 return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
             return self.classes_[np.argmax(decisions, axis=1)]
@@ -173,6 +176,20 @@ class LinearModel(BaseEstimator):
         return self._answers(X, labels)
 
 
-def rows_that_count(costs):
-    """The rows that cost something in one of the machines at least."""
-    return np.flatnonzero(np.any([cost > 0 for cost in costs], axis=0))
+class LinearRegressor(RegressorMixin):
+    """How regressors of one or several targets answer; it stands before `LinearModel`."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def predict(self, X):
+        """The predicted target of every row of X; a column per row of `coef_` where it has rows."""
+        decisions = self._decisions(X)
+        return decisions[:, 0] if self.coef_.ndim == 1 else decisions
+
+
+def rows_that_count(machines):
+    """The rows that cost something in at least one of the machines."""
+    return np.flatnonzero(np.any([machine.cost > 0 for machine in machines], axis=0))

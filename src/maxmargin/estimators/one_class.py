@@ -7,14 +7,14 @@ from sklearn.utils.validation import _num_samples
 from maxmargin.estimators.base import SingleSVM
 from maxmargin.problems.reductions import one_class
 
-BOUNDARY = 1e-8  # relative to rho: nearer than this is on the boundary
+BOUNDARY = 1e-8  # A point that is nearer than this, relative to rho, is on the boundary.
 
 
 class OneClassSVM(OutlierMixin, SingleSVM):
     """Novelty detection, and its proof of optimality.
 
-    Finds the half-space f(x) >= rho in feature space that holds all but a share nu of the points
-    and lies as far from the origin as possible.
+    It finds the half-space w.phi(x) >= rho in feature space that holds all but a share nu of the
+    points and lies as far from the origin as possible.
 
     Parameters
     ----------
@@ -23,13 +23,13 @@ class OneClassSVM(OutlierMixin, SingleSVM):
         vectors.
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter
         As in `sklearn.svm.OneClassSVM`; see `SVC` for what this library adds to them.
-    solver, engine, max_time, warm_start, callbacks, trace
+    solver, engine, max_time, warm_start, callbacks, trace, certify
         As in `SVC`.
 
     Attributes
     ----------
     offset_ : array of shape (1,)
-        rho: `decision_function` is `score_samples` minus this.
+        The rho; `decision_function` is `score_samples` minus this.
     certificate_, converged_, kernel_
         As in `SVC`.
     support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, \
@@ -63,6 +63,7 @@ class OneClassSVM(OutlierMixin, SingleSVM):
         warm_start=False,
         callbacks=None,
         trace=False,
+        certify=True,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -80,13 +81,14 @@ class OneClassSVM(OutlierMixin, SingleSVM):
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.trace = trace
+        self.certify = certify
 
     def fit(self, X, y=None, sample_weight=None):
         """Find the region of most of the rows of X; `y` is ignored."""
         return super().fit(X, np.ones(_num_samples(X)), sample_weight)
 
-    def _problem(self, kernel, X, y, weight):
-        return one_class(kernel, X, weight, self.nu)
+    def _problem(self, matrix, y, weight):
+        return one_class(matrix, weight, self.nu)
 
     @property
     def offset_(self):
@@ -103,7 +105,7 @@ class OneClassSVM(OutlierMixin, SingleSVM):
         return distances
 
     def score_samples(self, X):
-        """f(x) before rho is taken off."""
+        """The score of every row: its decision before rho is subtracted."""
         scores = self.decision_function(X)
         scores += self.offset_
         return scores

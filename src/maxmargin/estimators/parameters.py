@@ -3,22 +3,13 @@
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin import engines, solvers
-from maxmargin.kernels import (
-    RBF,
-    Custom,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-)
+from maxmargin.kernels import Custom, Kernel
+from maxmargin.kernels.named import PAIRWISE_NAMES, SVM_NAMES, kernel_named
 from maxmargin.solvers.base import Solver
 
 
@@ -28,7 +19,7 @@ class Constraint(NamedTuple):
 
 
 def is_function(value):
-    """A class is called, too, but `kernel=RBF` has forgotten its brackets."""
+    """Whether it is a function. A class can be called, too, but `kernel=RBF` lacks its brackets."""
     return callable(value) and not isinstance(value, type)
 
 
@@ -37,7 +28,7 @@ def is_real(value):
         return False
     try:
         return not np.isnan(float(value))
-    except OverflowError:  # an int beyond the range of floats
+    except OverflowError:  # the int is beyond the range of floats
         return False
 
 
@@ -61,6 +52,13 @@ def _are_weights(value):
     )
 
 
+def _is_engine(value):
+    """Whether it is an engine. A class looks like it, but `engine=CPUEngine` lacks its brackets."""
+    needed = ("__enter__", "points", "matrix", "expand", "expand_roughly", "waves")
+    has_all = all(hasattr(value, name) for name in needed)
+    return has_all and not isinstance(value, type)
+
+
 FLAG = Constraint("True or False", is_flag)
 SEED = Constraint(
     "None, a whole number of at least 0, a RandomState or a Generator",
@@ -80,29 +78,15 @@ N_JOBS = Constraint("None or a whole number", lambda v: v is None or is_whole(v)
 AT_LEAST_ZERO = Constraint(
     "a number of at least 0", lambda v: is_real(v) and np.isfinite(v) and v >= 0
 )
-KERNELS = {
-    "linear": lambda svm: Linear(),
-    "poly": lambda svm: Polynomial(svm.degree, svm.gamma, svm.coef0),
-    "rbf": lambda svm: RBF(svm.gamma),
-    "sigmoid": lambda svm: Sigmoid(svm.gamma, svm.coef0),
-    "laplacian": lambda svm: Laplacian(svm.gamma),
-    "precomputed": lambda svm: Precomputed(),
-}
-# The names of sklearn.metrics.pairwise, for the estimators that take those there.
-PAIRWISE_KERNELS = {
-    **KERNELS,
-    "polynomial": KERNELS["poly"],
-    "cosine": lambda svm: Linear().normalised(),
-}
-PAIRWISE_SHAPES = {"gamma": "auto", "degree": 3, "coef0": 1}  # that None stands for
+PAIRWISE_SHAPES = {"gamma": "auto", "degree": 3, "coef0": 1}  # None stands for these.
 
 SVM_CONSTRAINTS = {
     "C": POSITIVE,
     "nu": Constraint("a number in (0, 1]", lambda v: is_real(v) and 0 < v <= 1),
     "epsilon": AT_LEAST_ZERO,
     "kernel": Constraint(
-        "one of " + ", ".join(map(repr, KERNELS)) + ", a Kernel or a callable",
-        lambda v: is_function(v) or (isinstance(v, str) and v in KERNELS),
+        "one of " + ", ".join(map(repr, SVM_NAMES)) + ", a Kernel or a callable",
+        lambda v: is_function(v) or (isinstance(v, str) and v in SVM_NAMES),
     ),
     "degree": Constraint("a whole number of at least 0", lambda v: is_whole(v) and v >= 0),
     "gamma": Constraint(
@@ -123,7 +107,7 @@ SVM_CONSTRAINTS = {
     ),
     "probability": Constraint(
         "True or False",
-        # scikit-learn's own default, for who passes on all its parameters
+        # This is scikit-learn's default, which a caller may pass on with all its parameters.
         lambda v: is_flag(v) or (isinstance(v, str) and v == "deprecated"),
     ),
     "random_state": SEED,
@@ -141,11 +125,15 @@ SVM_CONSTRAINTS = {
     "trace": Constraint(
         "True, False or the most rows to keep", lambda v: is_flag(v) or (is_whole(v) and v >= 0)
     ),
-    "engine": one_of("auto", *engines.NAMES),
+    "engine": Constraint(
+        "one of " + ", ".join(map(repr, ("auto", *engines.NAMES))) + " or an engine object",
+        lambda v: v in ("auto", *engines.NAMES) if isinstance(v, str) else _is_engine(v),
+    ),
     "max_time": Constraint(
         "None or a positive number of seconds", lambda v: v is None or (is_real(v) and v > 0)
     ),
     "warm_start": FLAG,
+    "certify": Constraint("True, 'lazy' or False", lambda v: is_flag(v) or v == "lazy"),
     "callbacks": Constraint(
         "None or a list of callables",
         lambda v: v is None or (isinstance(v, Sequence) and all(callable(one) for one in v)),
@@ -161,8 +149,8 @@ def or_none(constraint):
 
 PAIRWISE_CONSTRAINTS = {
     "kernel": Constraint(
-        "one of " + ", ".join(map(repr, PAIRWISE_KERNELS)) + ", a Kernel or a callable",
-        lambda v: is_function(v) or (isinstance(v, str) and v in PAIRWISE_KERNELS),
+        "one of " + ", ".join(map(repr, PAIRWISE_NAMES)) + ", a Kernel or a callable",
+        lambda v: is_function(v) or (isinstance(v, str) and v in PAIRWISE_NAMES),
     ),
     **{name: or_none(SVM_CONSTRAINTS[name]) for name in PAIRWISE_SHAPES},
     "kernel_params": Constraint(
@@ -184,7 +172,7 @@ LINEAR_CONSTRAINTS = {
     "fit_intercept": FLAG,
     "intercept_scaling": FINITE_POSITIVE,
     "class_weight": SVM_CONSTRAINTS["class_weight"],
-    "verbose": LEVEL,
+    **{name: SVM_CONSTRAINTS[name] for name in ("max_time", "callbacks", "verbose", "warm_start")},
     "random_state": SEED,
     "max_iter": Constraint("a whole number of at least 0", lambda v: is_whole(v) and v >= 0),
 }
@@ -212,13 +200,14 @@ def rows_of(kernel):
 def kernel_of(estimator, gamma="scale", degree=3, coef0=0.0):
     """The Kernel that the parameters of an estimator describe, given their defaults.
 
-    "scale" and "auto" are still words.
+    "scale" and "auto" are still words in it.
     """
     kernel = estimator.kernel
     if isinstance(kernel, str):
-        return KERNELS[kernel](estimator)
+        shape = ("gamma", "degree", "coef0")
+        return kernel_named(kernel, **{k: v for k, v in vars(estimator).items() if k in shape})
     if not isinstance(kernel, Kernel):
-        return Precomputed()  # of the matrix that the function returns
+        return Custom(kernel, whole=True)
     for parameter, default in {"gamma": gamma, "degree": degree, "coef0": coef0}.items():
         value = getattr(estimator, parameter, default)
         if value is not None and value != default:
@@ -246,4 +235,4 @@ def pairwise_kernel_of(estimator, **defaults):
         return kernel_of(estimator, **defaults)
     given = {name: getattr(estimator, name) for name in PAIRWISE_SHAPES}
     shape = {name: PAIRWISE_SHAPES[name] if v is None else v for name, v in given.items()}
-    return PAIRWISE_KERNELS[kernel](SimpleNamespace(**shape))
+    return kernel_named(kernel, **shape)

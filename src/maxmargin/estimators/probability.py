@@ -2,27 +2,27 @@
 
 The sigmoid has one slope for each side of the boundary and passes through 1/2 at it, so that the
 likelier class is always the predicted one. Weights of the classes move the boundary to where the
-classes are equally likely once each is counted by its weight. There the probability is what that
-says of the rows as they are: odds of 1/2 to 1/2, times the ratio of the weights.
+classes are equally likely if each row counts by the weight of its class. For the unweighted rows,
+the odds there are the ratio of the weights.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-N_FOLDS = 5
-SMALLEST = 1e-7  # no pair of classes is more certain than that, as in LIBSVM
+N_FOLDS = 5  # As in LIBSVM, a sigmoid is fitted to the decisions of five folds.
+SMALLEST = 1e-7  # As in LIBSVM, no probability of a pair of classes is smaller than this.
 
 
 @dataclass(frozen=True)
 class Population:
-    """The rows of a machine as they are: how much each counts there, and what its slack costs."""
+    """The rows of a machine: the weight of each, and what its slack costs."""
 
     weight: np.ndarray
     cost: np.ndarray
 
     def offset(self, signs):
-        """The logarithm of the odds where the decision is zero, and both classes cost the same."""
+        """The logarithm of the odds where the decision is zero, and both mistakes cost the same."""
         ratio, weight = self.cost / self.weight, self.share
         costs = [np.average(ratio[signs == s], weights=weight[signs == s]) for s in (-1, 1)]
         return float(np.log(costs[0]) - np.log(costs[1]))
@@ -34,15 +34,20 @@ class Population:
 
 
 def as_they_are(probabilities, class_weight):
-    """Probabilities among the rows as they are, from those among rows that are counted by the
-    weights of their classes."""
-    counted = np.where(class_weight > 0, class_weight, 1.0)  # a class of none was not in the fit
-    p = probabilities / (counted / counted.max())
+    """Probabilities for the rows as they are, from those for rows that count by the weight of
+    their class."""
+    p = probabilities / counted_weights(class_weight)
     return p / p.sum(axis=1, keepdims=True)
 
 
+def counted_weights(class_weight):
+    """How much the rows of each class count, relative to the heaviest class."""
+    counted = np.where(class_weight > 0, class_weight, 1.0)  # zero means it was not in the fit
+    return counted / counted.max()
+
+
 def fold_of(signs, seed):
-    """A fold for every point: each class dealt out evenly, in random order."""
+    """The fold of every point; each class is dealt out evenly, in random order."""
     random = np.random.default_rng(seed)
     folds = np.empty(len(signs), dtype=np.int64)
     for sign in (1, -1):
@@ -68,7 +73,7 @@ def _sigmoid(t):
 def positive_probability(decisions, slopes):
     """The probability of the class that a positive decision means, never quite 0 or 1.
 
-    With several machines, both have them side by side: a column of decisions, a row of slopes.
+    Each of several machines has a column of decisions and a row of slopes.
     """
     below, above = np.asarray(slopes).T
     p = _sigmoid(np.where(decisions < 0, below, above) * decisions)
@@ -85,7 +90,7 @@ def couple(pairwise, n_classes):
 
     p = np.empty((len(pairwise), n_classes))
     coupling.couple(np.clip(pairwise, SMALLEST, 1 - SMALLEST), p)
-    p = np.maximum(p, SMALLEST**2)  # which rounding can leave at zero or below
+    p = np.maximum(p, SMALLEST**2)  # rounding can leave it at zero or below
     return p / p.sum(axis=1, keepdims=True)
 
 
@@ -100,5 +105,5 @@ def agree(probabilities, chosen):
     swapped = probabilities.copy()
     swapped[rows, chosen] = probabilities[rows, largest]
     swapped[rows, largest] = probabilities[rows, chosen]
-    swapped[rows, chosen] += 1e-12  # on a tie, too
+    swapped[rows, chosen] += 1e-12  # the predicted class wins a tie, too
     return swapped / swapped.sum(axis=1, keepdims=True)

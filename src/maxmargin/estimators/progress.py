@@ -1,7 +1,7 @@
 """How far a fit is, on standard error: `verbose=1` draws one live line, `verbose=2` writes lines.
 
-Invariant: nothing is drawn where nobody looks. The live line needs a terminal; the plain lines of
-`verbose=2` are for logs and notebooks; the last of them says what the time was spent on.
+Invariant: the live line is drawn only in a terminal or a notebook. The plain lines of `verbose=2`
+are for logs, and the last of them says what the time was spent on.
 """
 
 import sys
@@ -11,7 +11,8 @@ from math import log
 from shutil import get_terminal_size
 from time import perf_counter
 
-EVERY = {1: 0.1, 2: 1.0}  # seconds between two drawings of the live line, and between two lines
+# These are the seconds between two drawings of the live line, and between two lines.
+EVERY = {1: 0.1, 2: 1.0}
 
 
 class ProgressLine:
@@ -20,10 +21,11 @@ class ProgressLine:
     Parameters
     ----------
     level : int, default=1
-        1 redraws one line on a terminal (with rich, where that is installed) and shows nothing
-        anywhere else; 2 and more write a line a second, whatever the stream is; 0 is silent.
+        1 redraws one line on a terminal (with rich, where that is installed) or below the cell of
+        a notebook, and shows nothing anywhere else; 2 and more write a line a second, whatever the
+        stream is; 0 is silent.
     stream : file, optional
-        Standard error if not given.
+        The stream to write to; standard error if not given.
     """
 
     def __init__(self, level=1, stream=None):
@@ -31,10 +33,10 @@ class ProgressLine:
         self._level = min(int(level), 2)
         self._writer = _writer(self._level, stream)
         self._time_left = TimeLeft()
-        self._latest = self._shown = None
+        self._latest = self._end = self._shown = None
         self._last = -1.0
         if self._writer is not None:
-            # A line that nobody has closed ends when it is forgotten, at the latest with Python.
+            # A line that was not closed ends with its object, or with Python.
             self._end_line = weakref.finalize(self, self._writer.close)
 
     @property
@@ -45,6 +47,7 @@ class ProgressLine:
         if self.is_silent:
             return
         self._latest = sentence(progress, self._time_left(progress))
+        self._end = sentence(progress)
         now = perf_counter()
         if now - self._last >= EVERY[self._level]:
             self._last = now
@@ -55,17 +58,23 @@ class ProgressLine:
             self._writer.show(self._latest)
             self._shown = self._latest
 
+    def _show_end(self):
+        """Where the fit ended, when no time is left; a line that was written stays as it is."""
+        if self._level == 1 or self._latest != self._shown:
+            self._latest = self._end
+        self._show()
+
     def tell_times(self, seconds):
-        """On lines: what the time went into, by kind of work; threads beside each other add up."""
+        """Write what the time was spent on, by kind of work, summed over threads."""
         if self._level == 2 and not self.is_silent and seconds:
             parts = [f"{work} {duration(spent, 2)}" for work, spent in seconds.most_common()]
-            self._show()
+            self._show_end()
             self._writer.show("maxmargin: time spent on " + ", ".join(parts))
 
     def close(self):
         """Show where the fit ended, and end the line."""
         if not self.is_silent:
-            self._show()
+            self._show_end()
             self._end_line()
             self._writer = None
 
@@ -77,22 +86,31 @@ class ProgressLine:
 
 
 class TimeLeft:
-    """Seconds until the violation reaches tol, if it goes on falling as it does; else None.
+    """The seconds left, if the violation goes on falling to tol as it does; else None.
 
-    Near the solution the violation falls about exponentially, so its logarithm is followed: how
-    fast its lowest value fell over the latter half of the time this problem has taken. Problems to
-    come are taken to last as long as those before, or as this one.
+    It rises at first, as more points come into play. Near the solution it falls about
+    exponentially, so its logarithm is followed from the top on: how fast its lowest value fell over
+    the latter half of the time this problem has taken, or over all of it. Then comes the proof.
+    Problems to come are taken to last as long as those before, or as this one.
     """
 
     def __init__(self):
-        self._problem, self._began, self._samples = None, 0.0, []
+        self._problem, self._began, self._proof_seconds = None, 0.0, 0.0
+        self._forget()
+
+    def _forget(self):
+        self._samples, self._top, self._proof = [], None, None
 
     def __call__(self, progress):
         if progress.problem != self._problem:
-            self._problem, self._began, self._samples = progress.problem, progress.seconds, []
+            self._problem, self._began = progress.problem, progress.seconds
+            self._forget()
             if progress.problem == 0:
                 self._began = 0.0
         left = self._of_this(progress)
+        if progress.proof is None:
+            self._proof_seconds = progress.proof_seconds
+            left = left if left is None else left + progress.proof_seconds
         to_come = progress.n_problems - progress.problem - 1
         if left is None or not to_come:
             return left
@@ -101,9 +119,13 @@ class TimeLeft:
         return left + to_come * average
 
     def _of_this(self, progress):
-        if not 0 < progress.violation < float("inf"):
+        if progress.proof is not None:
+            return self._of_proof(progress)
+        if not 0 < progress.violation < float("inf") or progress.tol == 0:
             return None if progress.violation else 0.0
         now, height = progress.seconds, log(progress.violation / progress.tol)
+        if self._top is None or height > self._top[1]:
+            self._top, self._samples = (now, height), []
         if self._samples:
             height = min(height, self._samples[-1][1])
         self._samples.append((now, height))
@@ -112,19 +134,36 @@ class TimeLeft:
             self._samples.pop(0)
         if height <= 0:
             return 0.0
-        then, higher = self._samples[0]
-        return (now - then) * height / (higher - height) if higher > height else None
+        for then, higher in (self._samples[0], self._top):  # lately, or all the time
+            if higher > height:
+                return (now - then) * height / (higher - height)
+        return None
+
+    def _of_proof(self, progress):
+        """What is left of the proof, which goes on as it began, or as was expected before."""
+        if self._proof is None or progress.proof <= self._proof[1]:
+            self._proof = progress.seconds, progress.proof
+            return self._proof_seconds * (1.0 - progress.proof) or None
+        then, share = self._proof
+        return (progress.seconds - then) * (1.0 - progress.proof) / (progress.proof - share)
 
 
-def sentence(progress, left):
-    """One line about a `Progress`, what matters most first; `left` is in seconds, or None."""
+ENDED = object()  # It stands for the time left of a fit that has ended.
+
+
+def sentence(progress, left=ENDED):
+    """One line about a `Progress`, what matters most first; `left` is in seconds, or None where
+    nobody knows."""
     sign = "<=" if progress.violation <= progress.tol else ">"
+    time_left = "" if left is ENDED else f", {'?' if left is None else duration(left)} left"
     parts = [
-        f"{duration(progress.seconds)}, {'?' if left is None else duration(left)} left",
+        f"{duration(progress.seconds)}{time_left}",
         f"violation {progress.violation:.1e} {sign} tol {progress.tol:.0e}",
-        f"{progress.n_support:,} support vectors",
+        f"{progress.n_support:,} {progress.counted}",
         f"{progress.n_iter:,} steps",
     ]
+    if progress.proof is not None and left is not ENDED:
+        parts.insert(1, f"proof {100 * progress.proof:.0f} %")
     if progress.n_problems > 1:
         parts.insert(1, f"problem {progress.problem + 1}/{progress.n_problems}")
     return "maxmargin: " + ", ".join(parts)
@@ -146,9 +185,17 @@ def _writer(level, stream):
         return None
     if level == 2:
         return _Lines(stream)
-    if not stream.isatty():
-        return None
-    return _RichLine(stream) if find_spec("rich") else _OverwrittenLine(stream)
+    if stream.isatty():
+        return _RichLine(stream) if find_spec("rich") else _OverwrittenLine(stream)
+    return _NotebookLine() if _is_of_notebook(stream) else None
+
+
+def _is_of_notebook(stream):
+    """Whether it is the standard error of a notebook, and not a file or a text buffer that has been
+    put in its place."""
+    ipython = sys.modules.get("IPython")
+    has_kernel = ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+    return has_kernel and type(stream).__module__ != "_io"
 
 
 class _Lines:
@@ -164,9 +211,9 @@ class _Lines:
 
 
 class _OverwrittenLine:
-    """Goes back to the start of the line, and wipes what a longer text has left.
+    """A line that is overwritten, with blanks over what a longer text has left.
 
-    Wider than the terminal, a text would go on in a next line, and there would be no way back.
+    A text wider than the terminal is cut, because it could not be overwritten.
     """
 
     def __init__(self, stream):
@@ -184,8 +231,31 @@ class _OverwrittenLine:
             self._stream.flush()
 
 
+class _NotebookLine:
+    """An output of the cell, which is changed in place.
+
+    It is IPython's own, which every notebook has and saves. A live display of rich would need
+    ipywidgets, and would be missing from a saved notebook.
+    """
+
+    def __init__(self):
+        self._output = None
+
+    def show(self, text):
+        from IPython.display import display
+
+        content = {"text/plain": text}
+        if self._output is None:
+            self._output = display(content, raw=True, display_id=True)
+        else:
+            self._output.update(content, raw=True)
+
+    def close(self):
+        pass
+
+
 class _RichLine:
-    """The same by rich, which cuts the text to the width of the terminal."""
+    """A line drawn by rich, which cuts the text to the width of the terminal."""
 
     def __init__(self, stream):
         self._stream, self._live = stream, None
@@ -199,7 +269,7 @@ class _RichLine:
             self._live = Live(
                 console=Console(file=self._stream),
                 auto_refresh=False,
-                redirect_stdout=False,  # they belong to the program, not to a fit
+                redirect_stdout=False,  # these streams belong to the program, not to a fit
                 redirect_stderr=False,
             )
             self._live.start()

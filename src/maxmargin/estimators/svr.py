@@ -3,19 +3,20 @@
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from maxmargin.estimators.base import Machine, SingleSVM
+from maxmargin.estimators.base import SingleSVM
+from maxmargin.estimators.margins import TUBE_ROLES
 from maxmargin.estimators.validation import check_size, prices
 from maxmargin.problems.reductions import epsilon_svr, model_of_nu_svr, nu_svr
 
-# What C=inf means, in units of the multipliers: a tube that no point may leave need not exist, and
-# where it does not, more than this leaves nothing but rounding errors of |w|.
+# C=inf means this, in units of the multipliers: a tube that no point may leave need not exist, and
+# then a larger C would leave nothing but rounding errors of |w|.
 LARGEST_C = 1e10
 
 
-def _prices(C, weight, kernel, X, y):
+def _prices(C, weight, matrix, y):
     """What slack costs in each row; a multiplier has the size of y over that of the kernel."""
     if C > LARGEST_C:
-        size = max(float(np.max(np.abs(kernel.diagonal(X)))), 1e-280)
+        size = max(float(np.max(np.abs(matrix.diagonal()))), 1e-280)
         C = min(C, LARGEST_C * max(1.0, float(np.ptp(y)) / size))
     return prices(C, weight)
 
@@ -26,6 +27,10 @@ class RegressionSVM(RegressorMixin, SingleSVM):
         check_size(self, y=y)
         return super()._targets(y, weight)
 
+    def _keep(self, targets, outcomes, found):
+        super()._keep(targets, outcomes, found)
+        self.roles_ = TUBE_ROLES[found.roles[0]]
+
     def predict(self, X):
         """The predicted target of every row of X."""
         return self._decisions(X)
@@ -34,25 +39,28 @@ class RegressionSVM(RegressorMixin, SingleSVM):
 class SVR(RegressionSVM):
     """Regression with a tube of half-width epsilon, and its proof of optimality.
 
-    Minimises 1/2 |w|^2 + C sum_i weight_i max(0, |y_i - f(x_i)| - epsilon) through its dual, in one
-    signed variable per point.
+    It minimises 1/2 |w|^2 + C sum_i weight_i max(0, |y_i - f(x_i)| - epsilon) through its dual, in
+    one signed variable per point.
 
     Parameters
     ----------
     epsilon : float of at least 0, default=0.1
-        Errors up to here cost nothing.
+        Errors up to this cost nothing.
     C : float above 0, default=1.0
-        The price of slack. Above 1e10 (times the size of y over that of the kernel, where that is
-        more than one) it is taken for that, since rounding leaves nothing beyond.
+        The price of slack. It is at most 1e10 (times the size of y over that of the kernel, where
+        that is more than one), because a larger one would leave nothing but rounding errors.
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter
         As in `sklearn.svm.SVR`; see `SVC` for what this library adds to them.
-    solver, engine, max_time, warm_start, callbacks, trace
+    solver, engine, max_time, warm_start, callbacks, trace, certify
         As in `SVC`.
 
     Attributes
     ----------
     certificate_, converged_, kernel_
         As in `SVC`.
+    roles_ : array of str of shape (n,)
+        Where each training row lies: "inside" the tube (its coefficient is 0), on its "edge"
+        (between 0 and C), "outside" (at C times its weight), or "unused" (its weight is 0).
     support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, \
     shape_fit_, n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -63,9 +71,13 @@ class SVR(RegressionSVM):
     >>> model = SVR(kernel="linear", C=100.0, epsilon=0.01).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
     >>> model.predict([[3.0]]).round(1)
     array([7.])
+    >>> model.roles_.tolist()
+    ['edge', 'inside', 'edge']
     >>> model.certificate_.optimal
     True
     """
+
+    _linear_twin = "LinearSVR"
 
     def __init__(
         self,
@@ -87,6 +99,7 @@ class SVR(RegressionSVM):
         warm_start=False,
         callbacks=None,
         trace=False,
+        certify=True,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -105,9 +118,10 @@ class SVR(RegressionSVM):
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.trace = trace
+        self.certify = certify
 
-    def _problem(self, kernel, X, y, weight):
-        return epsilon_svr(kernel, X, y, _prices(self.C, weight, kernel, X, y), self.epsilon)
+    def _problem(self, matrix, y, weight):
+        return epsilon_svr(matrix, y, _prices(self.C, weight, matrix, y), self.epsilon)
 
 
 class NuSVR(RegressionSVM):
@@ -122,13 +136,15 @@ class NuSVR(RegressionSVM):
         As in `SVR`.
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
         As in `sklearn.svm.NuSVR`; see `SVC` for what this library adds to them.
-    solver, engine, max_time, warm_start, callbacks, trace
+    solver, engine, max_time, warm_start, callbacks, trace, certify
         As in `SVC`.
 
     Attributes
     ----------
     certificate_, converged_, kernel_
         As in `SVC`.
+    roles_
+        As in `SVR`.
     support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, \
     shape_fit_, n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -161,6 +177,7 @@ class NuSVR(RegressionSVM):
         warm_start=False,
         callbacks=None,
         trace=False,
+        certify=True,
     ):
         self.nu = nu
         self.C = C
@@ -179,9 +196,10 @@ class NuSVR(RegressionSVM):
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.trace = trace
+        self.certify = certify
 
-    def _problem(self, kernel, X, y, weight):
-        return nu_svr(kernel, X, y, _prices(self.C, weight, kernel, X, y), self.nu)
+    def _problem(self, matrix, y, weight):
+        return nu_svr(matrix, y, _prices(self.C, weight, matrix, y), self.nu)
 
-    def _machine(self, rows, build):
-        return Machine(rows, build, model=model_of_nu_svr)
+    def _machine(self, rows, build, **options):
+        return super()._machine(rows, build, model=model_of_nu_svr, **options)

@@ -6,29 +6,33 @@ import numpy as np
 from sklearn.utils import validation
 
 from maxmargin import arrays
-from maxmargin.errors import KernelError, MercerWarning, warn
+from maxmargin.errors import MercerWarning, warn
 from maxmargin.kernels import Precomputed, mercer
+from maxmargin.kernels.custom import check_symmetric, largest_difference
 from maxmargin.kernels.spectrum import is_positive_semidefinite
 
-# In scikit-learn's words; of labels it does not say which input, of pandas' NA not what is wrong.
+# These are scikit-learn's words; for labels it does not name the input, for pandas' NA not the
+# reason.
 NOT_FINITE = re.compile(
     r"^Input ((?P<name>X|y) )?contains (?P<kind>NaN|infinity)|NA is ambiguous|'NAType'"
 )
-MERCER_SAMPLE = 200  # points on which a kernel of unknown kind is checked first,
-MERCER_WHOLE = 2048  # and how many there may be for all of its matrix to be looked at
-SYMMETRY_SAMPLE = 16  # rows that are compared with their columns where there are more
-ASYMMETRY = 1e-8  # relative, above which a precomputed matrix is refused
-ASYMMETRY_OF_FUNCTION = 1e-5  # the same of what a function returns, which may be single precision
-ROUNDING_OF_SINGLE = 1e-6  # relative: no eigenvalue is more certain if K was single precision
-LARGEST_SQUARES = 1e150  # the sum of the squares of all entries
-LARGEST_WEIGHT = 1e100  # beyond it, products of weights would overflow
+MERCER_SAMPLE = 200  # A kernel of unknown kind is checked on this many points first.
+MERCER_WHOLE = 2048  # All of the matrix is looked at if there are no more points than these.
+SYMMETRY_SAMPLE = 16  # With more points, this many rows are compared with their columns.
+ASYMMETRY = 1e-8  # A precomputed matrix that is less symmetric than this, relatively, is refused.
+# An eigenvalue may be off by this, relative to the largest, if K was single precision.
+ROUNDING_OF_SINGLE = 1e-6
+# The squares of all entries may sum up to this, so that they can be multiplied with each other.
+LARGEST_SQUARES = 1e150
+LARGEST_WEIGHT = 1e100  # Beyond it, products of weights would overflow.
 
 
-def validate_data(estimator, X, y="no_validation", **options):
-    """scikit-learn's function of this name, except that a number that is not finite, or a value
-    that is missing, is refused with the place where it stands."""
+def validate_data(estimator, X, y="no_validation", order="C", **options):
+    """scikit-learn's function of this name for rows in float64 (or another dtype), dense or CSR. An
+    error about a number that is not finite, or a missing value, says where it stands."""
+    options = {"dtype": np.float64, "order": order, "accept_sparse": "csr", **options}
     try:
-        return validation.validate_data(estimator, X, y, **options)
+        return validation.validate_data(estimator, arrays.sound(X), y, **options)
     except (TypeError, ValueError) as error:
         refused = NOT_FINITE.search(str(error))
         if refused is None:
@@ -44,7 +48,7 @@ def validate_data(estimator, X, y="no_validation", **options):
 
 
 def check_labels_finite(y):
-    """Labels or targets beside rows that may be anything, which nobody else looks at."""
+    """Refuse labels or targets that are not finite, beside rows that may be anything."""
     if y.dtype.kind == "f" and not arrays.is_finite(y):
         kind = "NaN" if np.any(np.isnan(y)) else "infinity"
         raise ValueError(f"Input y contains {kind} (first at {arrays.first_not_finite(y)}).")
@@ -52,7 +56,7 @@ def check_labels_finite(y):
 
 
 def check_size(estimator, **named):
-    """Refuse numbers whose squares cannot be multiplied with each other: all machines do that."""
+    """Refuse numbers whose squares cannot be multiplied with each other, as all machines do."""
     for name, values in named.items():
         numbers = values.data if arrays.is_sparse(values) else values
         numbers = np.asarray(numbers, dtype=np.float64).ravel()
@@ -69,7 +73,7 @@ def check_size(estimator, **named):
 
 
 def check_result(estimator, name, values):
-    """Refuse to hand out numbers that are not finite: the rows were too large for the model."""
+    """Refuse to return numbers that are not finite, because rows were too large for the model."""
     if not arrays.is_finite(values):
         raise ValueError(
             f"{type(estimator).__name__}: {name} overflow on these rows of X. Scale the features."
@@ -80,8 +84,8 @@ def check_result(estimator, name, values):
 def check_unaltered(estimator, **shapes):
     """Refuse fitted attributes that were overwritten with what a prediction cannot read.
 
-    Each is named with its shape, in which None is any length. A number alone is for rows of
-    anything, which only a function of the user's reads: there must be so many.
+    Each is named with its shape, in which None is any length. A number alone is the number of rows
+    of anything, which only a function of the user's reads.
     """
     for name, shape in shapes.items():
         try:
@@ -98,7 +102,7 @@ def _check_stored(name, values, shape):
     if arrays.is_sparse(values):
         arrays.check_indices(values, name)
     if not of_anything and not arrays.is_finite(values):
-        raise ValueError(f"{name} holds what is not a finite number.")
+        raise ValueError(f"{name} holds a value that is not a finite number.")
 
 
 def _is_like(found, shape):
@@ -108,18 +112,18 @@ def _is_like(found, shape):
 
 
 def altered(estimator, reason):
-    """The error for a model that was changed by something else than a fit."""
+    """The error for a model that something other than a fit has changed."""
     name = type(estimator).__name__
     return ValueError(f"The internal representation of {name} was altered: {reason}")
 
 
 def shape_of_rows(estimator, n, takes):
-    """What `check_unaltered` shall ask of n rows that were kept for a kernel that `takes` them."""
+    """The shape, for `check_unaltered`, of n rows that were kept for a kernel that `takes` them."""
     return n if takes == "anything" else (n, estimator.n_features_in_)
 
 
 def checked_weight(sample_weight, X):
-    """Weights as numbers, one per row, of which at least one counts."""
+    """Weights as numbers, one per row, of which at least one is positive."""
     n = arrays.n_rows(X)
     if sample_weight is None:
         return np.ones(n)
@@ -154,7 +158,7 @@ def _as_numbers(sample_weight):
         place = arrays.first_not_finite(np.atleast_1d(np.asarray(sample_weight, dtype=object)))
         if NOT_FINITE.search(str(error)) is None or place is None:
             raise
-        missing = "a missing value"  # such as pandas' NA, of which there is no float
+        missing = "a missing value"  # such as pandas' NA, which is no float
         raise ValueError(f"sample_weight must be finite, got {missing} at {place}.") from None
 
 
@@ -166,15 +170,15 @@ def check_product(name, values):
     return values
 
 
-@np.errstate(over="ignore")  # infinity is refused too
+@np.errstate(over="ignore")  # infinity is refused, too
 def prices(C, weight):
-    """What slack costs in each row: C times its weight. The hard margin's C is infinite."""
+    """The price of slack in each row: C times its weight. The hard margin's C is infinite."""
     return C * weight if np.isinf(C) else check_product("C times the weight of a row", C * weight)
 
 
 @np.errstate(over="ignore")
 def costs(weight, class_weight):
-    """What each row counts: its weight times that of its class."""
+    """How much each row counts: its weight times that of its class."""
     return check_product("sample_weight times class_weight", weight * class_weight)
 
 
@@ -208,80 +212,51 @@ def check_gram(K):
         )
 
 
-def largest_difference(K, other):
-    """Of two matrices, and the largest entry of the first; in strips, so that no third is made."""
-    largest = max(float(np.max(K, initial=0.0)), -float(np.min(K, initial=0.0)))
-    strips = arrays.blocks(len(K), max(1, 1_000_000 // max(1, K.shape[1])))
-    worst = [float(np.max(np.abs(K[rows] - other[rows]), initial=0.0)) for rows in strips]
-    return max(worst, default=0.0), largest
-
-
-def resolved_kernel(kernel, X, weight=None):
-    """The kernel with every parameter a number, and one that makes sense."""
-    kernel = kernel.resolve(X, weight)
+def resolved_kernel(kernel, points, weight=None):
+    """The kernel with every parameter a number in its range."""
+    kernel = kernel.resolve(points, weight)
     kernel.check()
     return kernel
 
 
-def checked_kernel(kernel, X, weight=None):
-    """The same, with a warning when it fails Mercer's test."""
-    kernel = resolved_kernel(kernel, X, weight)
-    look_at_mercer(kernel, X)
-    return kernel
+def look_at_mercer(matrix):
+    """Whether a kernel matrix is known to be positive semidefinite: True, False (then with a
+    warning) or None.
 
-
-def look_at_mercer(kernel, X):
-    """Whether the kernel is known to be positive semidefinite on these rows: True, False (then
-    with a warning) or None.
-
-    What is not known by construction is looked at, on all rows where they are not too many.
+    Where it is not known by construction, the eigenvalues of the matrix, or of a part, decide.
     """
+    kernel, n = matrix.kernel, matrix.n
     if kernel.positive_semidefinite is True:
         return True
-    n, name = arrays.n_rows(X), "the kernel matrix" if kernel.takes == "gram" else kernel
-    whole = kernel(X) if n <= MERCER_WHOLE else None
-    if kernel.takes != "gram":  # a matrix has been looked at
-        check_symmetric(name, *_mirrored(kernel, X, whole))
+    name = "the kernel matrix" if kernel.takes == "gram" else kernel
+    everything = np.arange(n)
+    whole = matrix.values(everything) if n <= MERCER_WHOLE else None
+    if kernel.takes != "gram":  # the symmetry of a matrix is known by now
+        check_symmetric(name, *_mirrored(matrix, everything, whole))
     sample = np.unique(np.linspace(0, n - 1, min(n, MERCER_SAMPLE)).astype(int))
-    K = kernel(part_of(kernel, X, sample)) if whole is None else whole[np.ix_(sample, sample)]
-    if _fails_mercer(name, K):
+    if _fails_mercer(
+        name, matrix.values(sample) if whole is None else whole[np.ix_(sample, sample)]
+    ):
         return False
-    if n > MERCER_WHOLE:
+    if whole is None:
         return None
     if is_positive_semidefinite(whole):
         return True
     return False if _fails_mercer(name, whole) else None
 
 
-def _mirrored(kernel, X, whole):
-    """A matrix and its mirror image; where it is not at hand, some of its rows and columns."""
+def _mirrored(matrix, everything, whole):
+    """A matrix and its transpose; where it is not whole, some of its rows and columns."""
     if whole is not None:
         return whole, whole.T
-    n = arrays.n_rows(X)
-    some = arrays.take(X, np.linspace(0, n - 1, SYMMETRY_SAMPLE).astype(int))
-    return kernel(some, X), kernel(X, some).T
-
-
-def part_of(kernel, X, rows):
-    """The rows of X for one machine; of a Gram matrix, the columns too."""
-    if len(rows) == arrays.n_rows(X):
-        return X
-    return X[np.ix_(rows, rows)] if kernel.takes == "gram" else arrays.take(X, rows)
-
-
-def check_symmetric(name, K, mirrored):
-    """Refuse a kernel of which k(x, z) is not k(z, x), and more than rounding apart."""
-    asymmetry, largest = largest_difference(K, mirrored)
-    if asymmetry > ASYMMETRY_OF_FUNCTION * largest:
-        raise KernelError(
-            f"{name} is not symmetric: k(x, z) and k(z, x) differ by up to {asymmetry:.2g}."
-        )
+    some = np.linspace(0, matrix.n - 1, SYMMETRY_SAMPLE).astype(int)
+    return matrix.values(some, everything), matrix.values(everything, some).T
 
 
 def _fails_mercer(name, K):
     """Whether there is a negative eigenvalue that rounding does not explain; then with a warning.
 
-    Where K may have been single precision, no eigenvalue is more certain than that.
+    Where K may have been single precision, rounding is taken to be that of single precision.
     """
     report = mercer(Precomputed(), K)
     largest = max(abs(report.smallest_eigenvalue), abs(report.largest_eigenvalue))

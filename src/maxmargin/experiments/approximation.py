@@ -54,12 +54,12 @@ def run(
     Parameters
     ----------
     folder : str or Path
-        Where `report.md`, `results.json` and the pictures go.
+        The folder for `report.md`, `results.json` and the pictures.
     data : dict from str to (X, y), optional
         Sets of two features and two classes in place of the simulated ones.
     random_state : int, Generator, RandomState or None, default=0
     n_samples : int, default=300
-        Of each simulated set; a third of it is kept for the test.
+        The size of each simulated set; a third of it is kept for the test.
     n_components : int, default=200
         D, the number of features of the machine that is shown.
     sizes : sequence of int
@@ -73,7 +73,7 @@ def run(
     Returns
     -------
     results : dict
-        What is in `results.json`; `results["sets"]` has an entry per set.
+        The content of `results.json`; `results["sets"]` has an entry per set.
     """
     seed = whole_seed(random_state)
     if quick:
@@ -104,7 +104,7 @@ def _on_features(parts, C, gamma, D, seed):
 
 
 def _along(parts, C, gamma, sizes, n_draws, seed):
-    """Error of the Gram matrix and test accuracy over D, each from several draws."""
+    """The error of the Gram matrix and the test accuracy over D, each from several draws."""
     X, X_test, _, y_test = parts
     K = RBF(gamma=gamma)(X)
     errors, accuracies = [], []

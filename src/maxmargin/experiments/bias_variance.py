@@ -62,15 +62,15 @@ def run(
     Parameters
     ----------
     folder : str or Path
-        Where `report.md`, `results.json` and the pictures go.
+        The folder for `report.md`, `results.json` and the pictures.
     data : pair of callables, optional
-        `draw(rng)`, which returns a new training set X, y, and `truth(X)`, the mean of y; in place
-        of a sine with noise.
+        `draw(rng)`, which returns a new training set X, y, and `truth(X)`, the mean of y. They take
+        the place of a sine with noise.
     random_state : int, Generator, RandomState or None, default=0
     degrees : sequence of int
-        Of the polynomial that least squares fits.
+        The degrees of the polynomial that least squares fits.
     alphas : sequence of float
-        Of ridge regression on a polynomial of `ridge_degree`.
+        The alphas of ridge regression on a polynomial of `ridge_degree`.
     ridge_degree : int, default=12
     n_draws : int, default=200
         Training sets per value.
@@ -80,8 +80,8 @@ def run(
     Returns
     -------
     results : dict
-        What is in `results.json`; `results["degree"]` and `results["alpha"]` hold a list for
-        each part, and the value with the smallest sum as "best", the sum as "least".
+        The content of `results.json`; `results["degree"]` and `results["alpha"]` hold a list for
+        each part, the value with the smallest sum as "best", and that sum as "least".
     """
     seed = whole_seed(random_state)
     if quick:

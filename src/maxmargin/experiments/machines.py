@@ -1,7 +1,7 @@
 """The machines that the experiments compare: the text's solver beside the fast one.
 
-Both solve the same problem, so they must find the same model; what the slow one adds is a record of
-every iteration.
+Both solve the same problem, so they must find the same model; the slow one adds a record of every
+iteration.
 """
 
 import warnings
@@ -14,7 +14,7 @@ from maxmargin.estimators.svc import SVC
 from maxmargin.estimators.validation import seed_of
 from maxmargin.solvers import solver_named
 
-C, GAMMA = 0.6, 2.0  # of all experiments of the text
+C, GAMMA = 0.6, 2.0  # All experiments of the text use these.
 
 
 def whole_seed(random_state):
@@ -26,7 +26,7 @@ def whole_seed(random_state):
 def random_pair_machine(X, y, C, gamma, seed, max_rounds):
     """An SVC fitted by random-pair SMO, with its trace.
 
-    That solver may well reach its limit of iterations first: a result here, not a reason to warn.
+    That solver may reach its limit of iterations first, which is a result here, so no warning.
     """
     solver = solver_named("smo_random_pair")(max_rounds=max_rounds)
     machine = SVC(C=C, gamma=gamma, solver=solver, random_state=seed, trace=True)
@@ -36,7 +36,7 @@ def random_pair_machine(X, y, C, gamma, seed, max_rounds):
 
 
 def comparison(fast, slow, X):
-    """How far apart two machines for the same problem are, and what the slow one went through."""
+    """How far apart two machines for the same problem are, and the effort of the slow one."""
     best = fast.certificate_.dual_objective
     rounds = slow.trace_.rounds
     return {
@@ -56,7 +56,7 @@ def comparison(fast, slow, X):
 
 
 def scores(model, X_train, X_test, y_train, y_test):
-    """Accuracies; balanced, on the test rows, is the mean over the classes of each one's share."""
+    """Accuracies; the balanced one, on the test rows, is the mean of those of the classes."""
     predicted = model.predict(X_test)
     return {
         "train_accuracy": np.mean(model.predict(X_train) == y_train),

@@ -1,7 +1,7 @@
 """Who recommends a dress? Five dimensions of a review's words, and all of them.
 
-The text reports 82.03 % on training and 81.54 % on test rows, which is what predicting "yes" for
-everybody gives. This experiment repeats it, says so in numbers, and shows that the words know more.
+The text reports 82.03 % on training and 81.54 % on test rows, which predicting "yes" for everybody
+gives as well. This experiment repeats it, shows that in numbers, and shows that words tell more.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ from maxmargin.experiments.words import (
 
 REPORTED = {"train_accuracy": 0.8203, "test_accuracy": 0.8154}
 IN_THE_TEXT = ("pca", "topics")
-SAMPLE_SHARE, TEST_SHARE = 0.1, 0.33  # as in the text
+SAMPLE_SHARE, TEST_SHARE = 0.1, 0.33  # The text uses these, too.
 ROUNDS = 1000
 PRICES = (0.1, 0.3, 1.0, 3.0)
 N_FOLDS = 3
@@ -45,12 +45,12 @@ def run(folder, data=None, random_state=0, *, C=C, gamma=GAMMA, prices=PRICES, q
     Parameters
     ----------
     folder : str or Path
-        Where `report.md`, `results.json` and the pictures go.
+        The folder for `report.md`, `results.json` and the pictures.
     data : str or Path
         The file of reviews, .csv or .csv.gz, for `maxmargin.datasets.load_reviews`.
     random_state : int, Generator, RandomState or None, default=0
     C, gamma : float, default=0.6 and 2
-        Of the machines on five dimensions.
+        The parameters of the machines on five dimensions.
     prices : sequence of float
         The values of C among which cross-validation chooses for the machine on words.
     quick : bool, default=False
@@ -59,13 +59,13 @@ def run(folder, data=None, random_state=0, *, C=C, gamma=GAMMA, prices=PRICES, q
     Returns
     -------
     results : dict
-        What is in `results.json`: "sample" is the text's experiment on a tenth of the reviews,
-        "whole" the same on all of them, "words" a linear SVM on the words themselves.
+        The content of `results.json`: "sample" is the text's experiment on a tenth of the reviews,
+        "whole" is the same on all of them, and "words" is a linear SVM on the words themselves.
     """
     if data is None:
         raise ValueError(f"reviews: data must be the path of the file of reviews. {ORIGIN}")
     seed, reviews = whole_seed(random_state), load_reviews(data)
-    with_text = rows = np.flatnonzero(reviews.review != "")  # nothing to read in the others
+    with_text = rows = np.flatnonzero(reviews.review != "")  # the others have no words
     if quick and len(rows) > QUICK_ROWS:
         rows, _ = _parted(rows, reviews.target, QUICK_ROWS, seed)
     sample = rows if quick else _parted(rows, reviews.target, SAMPLE_SHARE, seed)[0]
@@ -95,7 +95,7 @@ def _parted(rows, y, share, seed):
 
 
 def _on_dimensions(reviews, rows, C, gamma, seed, max_rounds=None):
-    """The text's experiment: the scores by kind of reduction, and the slow machines if any."""
+    """The text's experiment: the scores by kind of reduction, and the slow machines if asked."""
     train, test = _parted(rows, reviews.target, 1 - TEST_SHARE, seed)
     y_train, y_test = reviews.target[train], reviews.target[test]
     nothing = np.zeros((len(train), 1)), np.zeros((len(test), 1)), y_train, y_test

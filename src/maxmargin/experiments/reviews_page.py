@@ -3,9 +3,9 @@
 import numpy as np
 
 from maxmargin.displays import ConvergenceDisplay
+from maxmargin.displays.convergence import LEARNING
 from maxmargin.displays.drawing import INK, colour_of, legend_beside, tidy
 from maxmargin.experiments.pages import panels, percent
-from maxmargin.experiments.simulation import LEARNING
 from maxmargin.experiments.words import NAMES, REDUCTIONS
 
 BEGINNING = """
@@ -61,7 +61,7 @@ the majority alone would give, and throw nothing away before the machine has see
 
 
 def fill(page, results, slow):
-    """Write all that the results say on the page; `slow` has the machines with a trace."""
+    """Write the results on the page; `slow` has the machines with a trace."""
     sample, whole, words = results["sample"], results["whole"], results["words"]
     page.say(BEGINNING, **results, **sample, **results["parameters"])
     _tabulate(page, sample, results["reported"])

@@ -7,6 +7,7 @@ from sklearn.model_selection import train_test_split
 
 from maxmargin.datasets import make_circles, make_gaussian_mixture, make_moons
 from maxmargin.displays import BoundaryDisplay, ConvergenceDisplay
+from maxmargin.displays.convergence import LEARNING
 from maxmargin.estimators.svc import SVC
 from maxmargin.experiments.machines import (
     GAMMA,
@@ -18,14 +19,9 @@ from maxmargin.experiments.machines import (
 )
 from maxmargin.experiments.pages import Page, percent
 
-MAKERS = {
-    "Gaussian mixture": make_gaussian_mixture,
-    "moons": make_moons,
-    "circles": make_circles,
-}
+MAKERS = {"Gaussian mixture": make_gaussian_mixture, "moons": make_moons, "circles": make_circles}
 TEST_SHARE = 1 / 3
 ROUNDS = 10_000
-LEARNING = ("accuracy", "loss", "movement")
 
 BEGINNING = """
 An SVM with the Gaussian kernel exp(-gamma |x - z|²), C = {C:g} and gamma = {gamma:g}, on data of
@@ -57,12 +53,12 @@ def run(folder, data=None, random_state=0, *, n_samples=300, C=C, gamma=GAMMA, q
     Parameters
     ----------
     folder : str or Path
-        Where `report.md`, `results.json` and the pictures go.
+        The folder for `report.md`, `results.json` and the pictures.
     data : dict from str to (X, y), optional
         Sets of two features and two classes in place of the simulated ones.
     random_state : int, Generator, RandomState or None, default=0
     n_samples : int, default=300
-        Of each simulated set; a third of it is kept for the test.
+        The size of each simulated set; a third of it is kept for the test.
     C, gamma : float, default=0.6 and 2
     quick : bool, default=False
         Smaller sets, for a first look.
@@ -70,7 +66,7 @@ def run(folder, data=None, random_state=0, *, n_samples=300, C=C, gamma=GAMMA, q
     Returns
     -------
     results : dict
-        What is in `results.json`; `results["sets"]` has an entry per set.
+        The content of `results.json`; `results["sets"]` has an entry per set.
     """
     seed = whole_seed(random_state)
     n_samples = min(n_samples, 90) if quick else n_samples
@@ -109,8 +105,7 @@ def sets_of(data, n_samples, seed):
 
 
 def split(X, y, seed):
-    """X and y of training, X and y of test, both with the same share of each class; in
-    scikit-learn's order: X, X, y, y."""
+    """X of training and test, and y of training and test, with the same share of each class."""
     return train_test_split(X, y, test_size=TEST_SHARE, stratify=y, random_state=seed)
 
 

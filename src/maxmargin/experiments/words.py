@@ -35,13 +35,13 @@ def _reduction(kind, shape, seed):
     if kind == "topics":
         batches = {"learning_method": "online", "batch_size": 512, "max_iter": 5}
         return LatentDirichletAllocation(N_DIMENSIONS, random_state=seed, **batches)
-    # On all the words it would learn the training rows by heart, so it gets the main directions.
+    # On all the words it would overfit the training rows, so it gets the main directions.
     main = TruncatedSVD(min(50, min(shape) - 1), random_state=seed)
     return make_pipeline(main, LinearDiscriminantAnalysis())
 
 
 def words_and_pairs():
-    """TF-IDF of single words and pairs of words, "not" among them: no word is left out."""
+    """TF-IDF of single words and pairs of words, with no word left out, not even "not"."""
     return TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
 
 
@@ -58,7 +58,7 @@ def accuracy_over_c(texts, y, prices, n_folds, seed):
 
 
 def heaviest(model, n_words=12):
-    """The words that speak most for the second class, and those most against it."""
+    """The words with the largest weights for the second class, and those against it."""
     vectors, machine = model
     names, weights = vectors.get_feature_names_out(), machine.coef_[0]
     order = np.argsort(weights)

@@ -13,21 +13,26 @@ import secrets
 import shutil
 import stat
 import struct
+import sys
 import zipfile
 import zlib
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, is_dataclass
+
+import numpy as np
 
 from maxmargin.errors import FileError
 
-MAX_BYTES = 4 * 2**30  # of a table, unless the caller allows more,
-MAX_MODEL_BYTES = 2 * 2**30  # and of a model
+MAX_BYTES = 4 * 2**30  # A table may take this many bytes unless the caller allows more.
+# A model may take this many bytes unless the caller allows more.
+MAX_MODEL_BYTES = 2 * 2**30
 COMPRESSIONS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 
-# What readers raise on content that makes no sense; anything else would be a mistake of ours.
+# Readers raise these on damaged content; anything else would be a mistake of ours.
 UNREADABLE = (
     ValueError,
     EOFError,
-    NotImplementedError,  # zipfile, of a version it does not know
+    NotImplementedError,  # zipfile raises it for a version it does not know
     RecursionError,
     struct.error,
     zipfile.BadZipFile,
@@ -50,7 +55,7 @@ def reasons_named(path):
 
 @contextmanager
 def opened(path, limit):
-    """The file for reading and its length, refused when it is no plain file or above the limit."""
+    """The file for reading and its length; one that is no plain file or too long is refused."""
     if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would wait for ever
         raise FileError(f"{path}: not a regular file.")
     with open(path, "rb") as file:
@@ -62,10 +67,10 @@ def opened(path, limit):
 
 @contextmanager
 def text_of(path, limit):
-    """The bytes of a text file, plain or compressed, of which at most `limit` can be read."""
-    with opened(path, limit) as (file, _):
-        start = file.read(6)
-        file.seek(0)
+    """A stream of at most `limit` bytes from a text file or standard input ("-"), plain or
+    compressed."""
+    with _stream_of(path, limit) as file:
+        start = file.peek(6)
         for magic, unpacked in COMPRESSIONS.items():
             if start.startswith(magic):
                 with unpacked(file) as content:
@@ -74,8 +79,17 @@ def text_of(path, limit):
         yield file
 
 
+@contextmanager
+def _stream_of(path, limit):
+    if os.fspath(path) == "-":
+        yield io.BufferedReader(Limited(sys.stdin.buffer, limit), 1 << 18)
+    else:
+        with opened(path, limit) as (file, _):
+            yield file
+
+
 class Limited(io.RawIOBase):
-    """A stream of at most `limit` bytes: a small file can unpack to any size."""
+    """A stream of at most `limit` bytes, because a small file can unpack to any size."""
 
     def __init__(self, stream, limit):
         self.stream, self.limit, self.left = stream, limit, limit
@@ -86,7 +100,7 @@ class Limited(io.RawIOBase):
     def readinto(self, buffer):
         data = self.stream.read(min(len(buffer), self.left + 1))
         if len(data) > self.left:
-            raise ValueError(f"unpacks to more than max_bytes={self.limit}.")
+            raise ValueError(f"has or unpacks to more than max_bytes={self.limit}.")
         self.left -= len(data)
         buffer[: len(data)] = data
         return len(data)
@@ -98,9 +112,10 @@ def replacing(path):
     target = os.path.realpath(path)  # a link stays a link
     if os.path.exists(target) and not os.path.isfile(target):
         raise FileError(f"{path}: exists and is not a regular file.")
-    temporary = _temporary_beside(target)
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as file:  # with the permissions of any new file
+        with _new(temporary, path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -111,38 +126,20 @@ def replacing(path):
         if os.path.exists(temporary):
             os.remove(temporary)
         raise
-    _keep_entry(os.path.dirname(target))
+    _keep_entry(folder)
 
 
-@contextmanager
-def restoring(path):
-    """Whatever the block does to a small file, an error leaves it as it was, or none there."""
-    target = os.path.realpath(path)
-    was_there, copy, is_copied = os.path.exists(target), _temporary_beside(target), False
+def _new(temporary, path):
+    """A new file, with the permissions of any; a reason against it names the one it is for."""
     try:
-        if os.path.isfile(target):
-            shutil.copy2(target, copy)
-            is_copied = True
-        yield
-    except BaseException:
-        if is_copied:
-            os.replace(copy, target)
-        elif not was_there and os.path.exists(target):
-            os.remove(target)
-        raise
-    finally:
-        if os.path.exists(copy):
-            os.remove(copy)
-
-
-def _temporary_beside(target):
-    folder, name = os.path.split(target)
-    return os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+        return open(temporary, "xb")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def _keep_entry(folder):
-    """Have the new name on the disk too, where folders can be opened and kept like that; the file
-    has its name in any case, so that this is no reason to fail."""
+    """Write the new name to the disk, too, where folders can be synced. The file has its name in
+    any case, so a failure does not matter."""
     if os.name != "posix":
         return
     with suppress(OSError):
@@ -151,3 +148,20 @@ def _keep_entry(folder):
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def plain(value):
+    """The value as JSON has it; a number that is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if is_dataclass(value):
+        return plain(asdict(value))
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, range)):
+        return [plain(one) for one in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

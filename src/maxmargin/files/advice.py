@@ -1,25 +1,26 @@
-"""What to say of a model that a file cannot hold."""
+"""The steps of a model, and advice about those that a file cannot hold."""
 
 from sklearn.pipeline import Pipeline
 
 from maxmargin.estimators.exchange import CLASSES
 
 
+def steps_of(model):
+    """The steps that do something, with their names; a model alone is its only step."""
+    steps = model.steps if type(model) is Pipeline else [(type(model).__name__, model)]
+    return [(name, step) for name, step in steps if step not in (None, "passthrough")]
+
+
 def way_out(model, function, holds):
-    """What works for a model of others that cannot be saved as it is, as the end of a sentence;
-    `holds` says whether the function saves an estimator."""
-    if isinstance(model, Pipeline):
-        return _way_out_of_pipeline(model, function, holds)
-    cls = type(model)
-    is_theirs = cls.__module__.startswith("sklearn.svm.") and cls.__name__ in CLASSES
-    return "; from_sklearn(model) is one" if is_theirs else ""
-
-
-def _way_out_of_pipeline(pipeline, function, holds):
-    steps = [(name, step) for name, step in pipeline.steps if step not in (None, "passthrough")]
+    """The end of a sentence that says what to do with a model that cannot be saved; `holds` says
+    whether the function saves an estimator."""
+    steps, is_pipeline = steps_of(model), isinstance(model, Pipeline)
+    for name, step in steps:
+        if type(step).__module__.startswith("sklearn.svm.") and type(step).__name__ in CLASSES:
+            return f"; from_sklearn(model{f'[{name!r}]' if is_pipeline else ''}) is one"
     ours = [f"{function}(model[{name!r}], path)" for name, step in steps if holds(step)]
     others = [repr(name) for name, step in steps if not holds(step)]
-    if not ours:
+    if not is_pipeline or not ours:
         return ""
     kept = f"; {_listed(others)} must be kept otherwise" if others else ""
     return f"; save its steps one by one, with {_listed(ours)}{kept}"

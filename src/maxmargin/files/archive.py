@@ -20,14 +20,16 @@ from numpy.lib import format as npy
 from maxmargin.files.access import MAX_MODEL_BYTES, opened, reasons_named
 
 DOCUMENT = "model.json"
+FIRST_BYTES = b"PK\x03\x04"  # Every zip that is not empty begins with these.
+# The document of a model takes a few kilobytes; a larger one than this is not ours.
 LARGEST_DOCUMENT = 2**20
-LARGEST_DIRECTORY = 2**17
-UTF8_NAMES = 0x800  # the only flag a member may carry: not encrypted, not streamed
-PLAIN_FILES = (0, stat.S_IFREG)  # 0: the writer does not say
+LARGEST_DIRECTORY = 2**17  # A directory of a model is smaller still.
+UTF8_NAMES = 0x800  # A member may have only this flag, as it is neither encrypted nor streamed.
+PLAIN_FILES = (0, stat.S_IFREG)  # A writer may leave it at 0.
 MEMBER = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}\.npy")
-# What NumPy lets through from the tokenizer and from ast.literal_eval, which read its headers.
+# NumPy lets these errors through from the tokenizer and ast.literal_eval, which read its headers.
 UNPARSED = (SyntaxError, TypeError, MemoryError, OverflowError, RecursionError, tokenize.TokenError)
-KINDS = "biufUSV"  # numbers, flags, text, bytes, and rows of them
+KINDS = "biufUSV"  # These are numbers, flags, text, bytes, and rows of them.
 
 
 def write(file, document, arrays):
@@ -71,10 +73,10 @@ class _Hashing:
 
 
 def read(path, max_bytes=MAX_MODEL_BYTES):
-    """The document (with its "members") and the arrays by name, every one of them checked."""
+    """The document (with its "members") and the checked arrays by name."""
     with reasons_named(path), opened(path, max_bytes) as (file, length):
         bounded = _Bounded(file, LARGEST_DIRECTORY)
-        with zipfile.ZipFile(bounded) as archive:
+        with _opened_zip(bounded, is_zip=_begins_as_zip(file)) as archive:
             bounded.limit = length
             infos = _checked_members(archive, length)
             document = parse_json(_content(archive, infos.pop(DOCUMENT)))
@@ -86,6 +88,22 @@ def read(path, max_bytes=MAX_MODEL_BYTES):
                 for name, info in infos.items()
             }
         return document, arrays
+
+
+def _begins_as_zip(file):
+    start = file.read(len(FIRST_BYTES))
+    file.seek(0)
+    return start == FIRST_BYTES
+
+
+def _opened_zip(file, is_zip):
+    try:
+        return zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        if str(error) != "File is not a zip file":
+            raise
+        damage = "the file was cut off or damaged: its end, the list of its members, is missing."
+        raise ValueError(damage if is_zip else "not a model file of maxmargin.") from error
 
 
 class _Bounded:
@@ -107,7 +125,8 @@ class _Bounded:
 
 
 def _checked_members(archive, length):
-    """The members by name: known plain files, each once, not packed, no longer than the file."""
+    """The members by name, which must be known plain files, each once, not packed, no longer than
+    the file."""
     infos = {}
     for info in archive.infolist():
         name = info.filename
@@ -174,7 +193,7 @@ def _read_array(archive, info, described):
 
 
 def parse_json(text):
-    """JSON as the standard has it: no NaN, no key twice."""
+    """JSON as the standard has it, with no NaN and no key twice."""
     hooks = {"parse_constant": _refuse_constant, "object_pairs_hook": _object}
     return json.loads(str(text, "utf-8"), **hooks)
 

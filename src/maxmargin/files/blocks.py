@@ -1,7 +1,7 @@
-"""What is read in parts: enough at a time for NumPy, little enough for memory."""
+"""Items in blocks, which are large enough for NumPy to be fast and small enough for memory."""
 
-BLOCK_ITEMS = 20_000
-BLOCK_LENGTH = 2**20  # of characters or bytes
+BLOCK_ITEMS = 20_000  # A block has at most this many items.
+BLOCK_LENGTH = 2**20  # A block has at most this many characters or bytes, unless one item has more.
 
 
 def blocks(items, length_of):

@@ -1,5 +1,7 @@
-"""The rows of a CSV file, each as one text: a string for every cell would take thirty times the
-memory of the file, so cells are cut out one by one where they are wanted.
+"""The rows of a CSV file, each as one text.
+
+A string for every cell would take thirty times the memory of the file, so cells are cut out one by
+one where they are needed.
 """
 
 import csv
@@ -9,14 +11,15 @@ from typing import NamedTuple
 from maxmargin.files.sparse_text import fault
 
 DELIMITERS = ("\t", ";", ",")
-BETWEEN = "\x1f"  # a separator that does not occur in data, as a rule
-MOST_QUOTED_CELLS = 2**20  # in a row with quotes, all of which are cut out at once
+BETWEEN = "\x1f"  # This separator hardly ever occurs in data.
+# A row with quotes may have this many cells, all of which are cut out at once.
+MOST_QUOTED_CELLS = 2**20
 
 
 class Row(NamedTuple):
-    """Cells with a mark between them that stands in none of them."""
+    """Cells with a mark between them that occurs in none of them; `number` is its last line's."""
 
-    number: int  # of its last line
+    number: int
     text: str
     mark: str
 
@@ -25,7 +28,7 @@ class Row(NamedTuple):
         return self.text.count(self.mark) + 1
 
     def cells(self):
-        """One after the other, without blanks around them."""
+        """The cells, one after the other, without blanks around them."""
         end = -1
         while end < len(self.text):
             start = end + 1
@@ -47,12 +50,12 @@ class Row(NamedTuple):
         return self.text.replace(self.mark, mark)
 
     def _end(self, start):
-        """Where the cell ends that begins there."""
+        """The end of the cell that begins at `start`."""
         end = self.text.find(self.mark, start)
         return len(self.text) if end < 0 else end
 
     def _start(self, position):
-        """Where a cell begins, counted from the nearer end."""
+        """The start of a cell, found from the nearer end."""
         n_after = self.n_cells - 1 - position
         if position <= n_after:
             start = 0
@@ -98,8 +101,8 @@ def _decoded(path, lines):
 
 
 def _sniffed(lines):
-    """The first delimiter that cuts all of the first lines into equally many cells, or the one
-    that cuts most."""
+    """The first delimiter that cuts all of the first lines into equally many cells, or the one that
+    makes most cells."""
     lines = [line for line in lines if line.strip()]
     counts = {mark: [line.count(mark) for line in lines] for mark in DELIMITERS}
     for mark, found in counts.items():

@@ -1,7 +1,7 @@
 """Values back from JSON and named arrays: what `encoding` wrote, and nothing else.
 
-Whatever the document holds, decoding gives plain values, arrays and objects from closed lists,
-or raises ValueError. Whether they make a model is for `schema` to say.
+Whatever the document holds, decoding gives plain values, arrays and objects from closed lists, or
+raises ValueError. `schema` checks whether they make a model.
 """
 
 from dataclasses import fields
@@ -9,15 +9,18 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from maxmargin import solvers
-from maxmargin.files.encoding import ADDED_COLUMNS, CERTIFICATE_COLUMNS, LARGEST_WHOLE, SOLVERS
+from maxmargin.files import rules
+from maxmargin.files.encoding import ADDED_COLUMNS, LARGEST_WHOLE, SOLVERS
+from maxmargin.files.estimators_as_json import estimator_from_json, step_named
 from maxmargin.files.kernels_as_json import kernel_from_json
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.certificate import NAMES, Certificate
 
 
 class Decoder:
-    """Takes back what an Encoder made; every array is used exactly once."""
+    """Decodes what an Encoder made; every array is used exactly once."""
 
     def __init__(self, arrays):
         self.arrays = dict(arrays)
@@ -53,9 +56,6 @@ class Decoder:
     def _tuple(self, content):
         return tuple(self.decode(_list(content, None, "a tuple")))
 
-    def _array(self, name):
-        return self._take(name)
-
     def _objects(self, name):
         text = self._take(name)
         if text.dtype.kind != "U":
@@ -69,16 +69,24 @@ class Decoder:
         return self._strings(name, bytes)
 
     def _strings(self, name, string_of):
-        """Objects, one after the other in the content, up to where each ends."""
+        """Objects that follow one another in the content, up to where each ends."""
         content, ends = (self._take(f"{name}.{part}") for part in ("content", "ends"))
         fits = (content.dtype, ends.dtype, content.ndim, ends.ndim) == (np.uint8, np.int64, 1, 1)
-        bounds = np.concatenate([[0], ends]) if fits else None
-        if not fits or np.any(bounds[1:] < bounds[:-1]) or bounds[-1] != len(content):
+        if not fits or not _are_ends(ends, len(content)):
             raise ValueError(f"the parts of {name} do not fit each other.")
         content, strings = content.tobytes(), np.empty(len(ends), dtype=object)
-        for k, (start, end) in enumerate(pairwise(bounds.tolist())):
+        for k, (start, end) in enumerate(pairwise([0, *ends.tolist()])):
             strings[k] = string_of(content[start:end])
         return strings
+
+    def _parts(self, content):
+        """Arrays that follow one another in one array, up to where each ends."""
+        whole, name = _list(content, 2, "arrays in one")
+        whole, ends = self.decode(whole), self._take(name)
+        is_row = isinstance(whole, np.ndarray) and whole.ndim == 1 and ends.ndim == 1
+        if not is_row or ends.dtype != np.int64 or not _are_ends(ends, len(whole)):
+            raise ValueError(f"{name} does not say where arrays end.")
+        return np.split(whole, ends[:-1])
 
     def _csr_matrix(self, content):
         return sparse.csr_matrix(self._csr_array(content))
@@ -101,9 +109,6 @@ class Decoder:
             raise ValueError("a key of a map must be text or a number.")
         return dict(zip(keys, (self.decode(one) for _, one in pairs), strict=True))
 
-    def _kernel(self, content):
-        return kernel_from_json(content)
-
     def _solver(self, content):
         name, options = _list(content, 2, "a solver")
         options = self.decode(options)
@@ -117,14 +122,24 @@ class Decoder:
     def _certificate(self, name):
         rows = self._take(name)
         is_table = rows.dtype == np.float64 and rows.ndim == 2 and len(rows) > 0
-        n_columns = len(CERTIFICATE_COLUMNS)
+        n_columns = len(NAMES)
         if not is_table or rows.shape[1] not in (n_columns, n_columns - len(ADDED_COLUMNS)):
             raise ValueError(f"{name} must be a table of {n_columns} columns.")
         whole, *parts = (_certificate_of(row) for row in rows.tolist())
         return Certificate(**whole, parts=tuple(Certificate(**part) for part in parts))
 
+    def _estimator(self, content):
+        if not isinstance(content, dict) or set(content) != {"class", "parameters", "attributes"}:
+            raise ValueError("a step must have a class, parameters and attributes.")
+        return estimator_from_json(self, content, step_named)
+
+    def _pipeline(self, content):
+        model = Pipeline(self.decode(_list(content, None, "the steps of columns")))
+        rules.column_pipeline(model)
+        return model
+
     def _iterates(self, name):
-        from maxmargin.solvers.gradient_descent import Iterate  # it brings compiled loops
+        from maxmargin.solvers.gradient_descent import Iterate  # this loads compiled loops
 
         w, mean, counts = (self._take(f"{name}.{part}") for part in ("w", "mean", "counts"))
         fits = w.dtype == mean.dtype == np.float64 and counts.dtype == np.int64 and w.ndim == 2
@@ -139,14 +154,17 @@ class Decoder:
 DECODERS = {
     "float": Decoder._float,
     "tuple": Decoder._tuple,
-    "array": Decoder._array,
+    "array": Decoder._take,
     "objects": Decoder._objects,
     "texts": Decoder._texts,
     "bytes": Decoder._bytes,
     "map": Decoder._map,
-    "kernel": Decoder._kernel,
+    "kernel": lambda decoder, content: kernel_from_json(content),
     "solver": Decoder._solver,
     "certificate": Decoder._certificate,
+    "estimator": Decoder._estimator,
+    "parts": Decoder._parts,
+    "pipeline": Decoder._pipeline,
     "iterates": Decoder._iterates,
     "csr_matrix": Decoder._csr_matrix,
     "csr_array": Decoder._csr_array,
@@ -157,6 +175,12 @@ def _list(content, length, what):
     if not isinstance(content, list) or (length is not None and len(content) != length):
         raise ValueError(f"{what} must be a list of the right length.")
     return content
+
+
+def _are_ends(ends, total):
+    """Whether they rise from 0 or more to the total; there may be none if that is zero."""
+    bounds = np.concatenate([[0], ends])
+    return not np.any(bounds[1:] < bounds[:-1]) and bounds[-1] == total
 
 
 def _is_count(value):
@@ -182,7 +206,7 @@ def _check_parts(name, data, indices, indptr, shape):
 
 def _certificate_of(row):
     """The fields of one certificate, with counts and flags as such."""
-    values = dict(zip(CERTIFICATE_COLUMNS, row, strict=False))
+    values = dict(zip(NAMES, row, strict=False))
     for name in ("n_zero", "n_free", "n_bound"):
         if not (0 <= values[name] < 2**53 and values[name].is_integer()):
             raise ValueError(f"{name} of a certificate must be a count, not {values[name]}.")
@@ -198,5 +222,5 @@ def _certificate_of(row):
 def _known_of(value):
     """True, False, or None where it is not known."""
     if not (np.isnan(value) or value in (0.0, 1.0)):
-        raise ValueError(f"mercer of a certificate must be 0, 1 or no number, not {value}.")
+        raise ValueError(f"mercer of a certificate must be 0, 1 or NaN, not {value}.")
     return None if np.isnan(value) else bool(value)

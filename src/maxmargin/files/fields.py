@@ -1,8 +1,8 @@
 """What an attribute of a fitted model may hold.
 
-A field is a function of an attribute's name, its value and the sizes known so far, and raises
+A field is a function of an attribute's name, its value and the sizes known so far, which raises
 ValueError with the reason. Shapes are written in words ("support vectors", "features"). A word
-stands for one number throughout a model: the first attribute that uses it says which, and any other
+stands for one number throughout a model. The first attribute that uses it says which, and any other
 that disagrees is refused.
 """
 
@@ -15,7 +15,7 @@ from maxmargin.problems.certificate import Certificate
 
 
 def short(value):
-    """A few words for a value from a file; the text of nested kernels would take for ever."""
+    """A few words for a value from a file, as the text of nested kernels could be endless."""
     is_plain = value is None or isinstance(value, (bool, int, float, str))
     return repr(value)[:100] if is_plain else f"a {type(value).__name__}"
 
@@ -37,7 +37,7 @@ class Sizes(dict):
 
 
 def array_of(kinds, described, *words, sparse=False, least=None):
-    """An array of numbers (finite ones), flags or text; its shape in words."""
+    """An array of finite numbers, flags or text, with its shape in words."""
 
     def check(name, value, sizes):
         is_sparse = arrays.is_sparse(value)
@@ -79,6 +79,7 @@ count = scalar("a whole number of at least 0", lambda v: is_whole(v) and v >= 0)
 number = scalar("a number", lambda v: isinstance(v, float) and np.isfinite(v))
 flag = scalar("True or False", lambda v: isinstance(v, bool))
 nothing = scalar("None", lambda v: v is None)
+text = scalar("text", lambda v: isinstance(v, str))
 certificate = scalar("a certificate", lambda v: isinstance(v, Certificate))
 
 
@@ -88,7 +89,7 @@ def one_word(*words):
 
 
 def either(*options):
-    """The first of several kinds that fits; the last one's complaint if none does."""
+    """The first of several kinds that fits; if none does, the error of the last one."""
 
     def check(name, value, sizes):
         for option in options[:-1]:
@@ -131,7 +132,7 @@ def list_of(option):
 
 
 def names(word):
-    """Texts, as objects: what scikit-learn keeps of a data frame's columns."""
+    """Texts as objects, as scikit-learn keeps the names of a data frame's columns."""
 
     def check(name, value, sizes):
         is_objects = isinstance(value, np.ndarray) and value.dtype == object
@@ -144,13 +145,33 @@ def names(word):
 
 def labels(name, value, sizes):
     """Distinct labels in order: numbers, flags, text or bytes."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufUSO":
-        raise ValueError(f"{name} must be an array of labels.")
+    _check_kind(name, value, "biufUSO")
     sizes.match(name, value.shape, ("classes",))
-    if value.dtype.kind == "f" and not np.all(np.isfinite(value)):
-        raise ValueError(f"{name} holds NaN or infinity.")
     if len(value) < 2 or np.any(value[1:] <= value[:-1]):
         raise ValueError(f"{name} must be at least two labels, each greater than the last.")
+
+
+def _check_kind(name, value, kinds):
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
+        raise ValueError(f"{name} must be an array of labels.")
+    if value.dtype.kind == "f" and not np.all(np.isfinite(value)):
+        raise ValueError(f"{name} holds NaN or infinity.")
+
+
+def categories(word):
+    """A list with the distinct categories of each feature in order, as numbers or text."""
+
+    def check(name, value, sizes):
+        if not isinstance(value, list):
+            raise ValueError(f"{name} must be a list, not {type(value).__name__}.")
+        sizes.match(name, (len(value),), (word,))
+        for one in value:
+            _check_kind(name, one, "biufUO")
+            is_text = one.dtype != object or all(isinstance(word, str) for word in one.flat)
+            if not is_text or one.ndim != 1 or not len(one) or np.any(one[1:] <= one[:-1]):
+                raise ValueError(f"{name} must be text or numbers, each greater than the last.")
+
+    return check
 
 
 def kernel(name, value, sizes):
@@ -161,7 +182,8 @@ def kernel(name, value, sizes):
 
 def iterates(name, value, sizes):
     """Where gradient descent stands, per problem; the bias is the last entry of w."""
-    if not isinstance(value, list) or not value:
+    is_list = isinstance(value, list) and len(value) > 0
+    if not is_list or any(type(one).__name__ != "Iterate" for one in value):  # its import is slow
         raise ValueError(f"{name} must be a list of iterates.")
     for one in value:
         for part in (one.w, one.mean):

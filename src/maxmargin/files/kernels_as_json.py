@@ -1,12 +1,13 @@
 """Kernels as JSON: a name from a closed list, and its parameters, which may be kernels again.
 
-A kernel that holds a function (Custom, Conformal) is refused: a file would have to name code.
+A kernel that holds a function (Custom, Conformal) is refused, as a file would have to name code.
 """
 
 import numbers
 
 from maxmargin import kernels
 from maxmargin.kernels import Conformal, Custom, Kernel
+from maxmargin.kernels.scale import NAMED_GAMMAS
 
 HOLD_FUNCTIONS = (Kernel, Custom, Conformal)
 CLASSES = {
@@ -14,9 +15,8 @@ CLASSES = {
     for name, value in vars(kernels).items()
     if isinstance(value, type) and issubclass(value, Kernel) and value not in HOLD_FUNCTIONS
 }
-NAMED_GAMMAS = ("scale", "auto")
-DEEPEST = 50  # kernels within kernels
-LARGEST_WHOLE = 2**31
+DEEPEST = 50  # Kernels may be nested this deep.
+LARGEST_WHOLE = 2**31  # No kernel has a larger whole number as its parameter.
 
 
 def kernel_to_json(kernel, depth=0):
@@ -38,7 +38,7 @@ def kernel_to_json(kernel, depth=0):
 
 
 def kernel_from_json(description, depth=0):
-    """The kernel that a description means; parameters must be known and of the right kind."""
+    """The kernel of a description, whose parameters must be known and of the right kind."""
     if not isinstance(description, dict) or set(description) != {"name", "parameters"}:
         raise ValueError("a kernel must have a name and parameters.")
     name, parameters = description["name"], description["parameters"]
@@ -57,7 +57,7 @@ def kernel_from_json(description, depth=0):
 
 
 def _check_parts(kernel, parameters):
-    """Kernels stand where kernels belong, and numbers elsewhere."""
+    """Refuse a kernel where a number belongs, or a number where a kernel belongs."""
     holders = {"left", "right", "kernel"}
     for key, value in parameters.items():
         if isinstance(value, Kernel) != (key in holders):
@@ -65,7 +65,7 @@ def _check_parts(kernel, parameters):
 
 
 def _plain(value):
-    """None, a word for gamma, or a number as Python has it."""
+    """The value, which must be None, a word for gamma, or a number, as a number of Python's."""
     if value is None or (isinstance(value, str) and value in NAMED_GAMMAS):
         return value
     if isinstance(value, numbers.Integral) and abs(int(value)) <= LARGEST_WHOLE:

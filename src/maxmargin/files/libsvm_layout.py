@@ -1,14 +1,14 @@
 """LIBSVM's names, and its layout of one-vs-one machines against the one used here.
 
-LIBSVM decides sum_i coef_i k(x_i, x) - rho, positive for the first label of a pair; labels stand in
-any order, and the support vectors of a label together. Here labels are sorted, the bias is -rho,
-and with two classes positive speaks for the second. `reordered` leads from one order of classes to
-another, and that is all the difference there is.
+LIBSVM's decision is sum_i coef_i k(x_i, x) - rho, positive for the first label of a pair. Its
+labels are in any order, and the support vectors of a label stand together. Here labels are sorted,
+the bias is -rho, and with two classes a positive decision is for the second. `reordered` turns one
+order of classes into another, which is all the difference.
 """
 
 import numpy as np
 
-# In the order of the numbers that svm-train's -s and -t give them.
+# Both tables are in the order of the numbers of svm-train's -s and -t.
 SVM_TYPES = {
     "c_svc": "SVC",
     "nu_svc": "NuSVC",
@@ -24,11 +24,11 @@ KERNEL_TYPES = {
     "precomputed": "precomputed",
 }
 SHAPES = {"poly": ("degree", "gamma", "coef0"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
-LARGEST_LABEL = 2**31  # LIBSVM counts and labels in 32 bits
+LARGEST_LABEL = 2**31  # LIBSVM's counts and labels have 32 bits.
 
 
 def opponent_row(own, other):
-    """Where the coefficients of a class against another stand: its opponents in order."""
+    """The row of a class's coefficients against another class; opponents are in order."""
     return other - (own < other)
 
 
@@ -38,7 +38,7 @@ def groups_of(counts):
 
 
 def reordered(coef, intercepts, counts, order):
-    """One-vs-one machines with their classes in another order, and the rows in theirs.
+    """One-vs-one machines with their classes in another order, and the order of their rows.
 
     `coef` has a row per opponent and a column per support vector, grouped by class; a decision is
     positive for the first class of its pair. Class k of the result is class order[k] of the input.
@@ -47,7 +47,7 @@ def reordered(coef, intercepts, counts, order):
     groups, new_groups = groups_of(counts), groups_of([counts[k] for k in order])
     rows = np.concatenate([np.arange(len(coef[0]))[groups[k]] for k in order])
     new_coef = np.zeros_like(coef)
-    for own, old in enumerate(order):  # a class at a time: there are many pairs
+    for own, old in enumerate(order):  # a class at a time, because there are many pairs
         others = np.delete(everyone, own)
         sign = _turned(own, others, order)
         values = coef[opponent_row(old, order[others]), groups[old]]
@@ -59,5 +59,5 @@ def reordered(coef, intercepts, counts, order):
 
 
 def _turned(own, others, order):
-    """-1 for the pairs whose two classes change places, else 1."""
+    """The sign of each pair: -1 if its two classes change places, else 1."""
     return np.where((own < others) == (order[own] < order[others]), 1.0, -1.0)

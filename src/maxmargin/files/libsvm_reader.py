@@ -7,23 +7,14 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.estimators.exchange import CLASSES
-from maxmargin.estimators.parameters import KERNELS
 from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named, text_of
 from maxmargin.files.blocks import blocks
-from maxmargin.files.libsvm_layout import (
-    KERNEL_TYPES,
-    LARGEST_LABEL,
-    SHAPES,
-    SVM_TYPES,
-    reordered,
-)
+from maxmargin.files.libsvm_layout import KERNEL_TYPES, LARGEST_LABEL, SHAPES, SVM_TYPES, reordered
 from maxmargin.files.schema import check_model
 from maxmargin.files.sparse_text import NUMBER, SparseReader, fault
+from maxmargin.kernels.named import kernel_named
 
-WORDS = {
-    float: re.compile(NUMBER.decode(), re.ASCII),
-    int: re.compile(r"[-+]?+\d{1,10}", re.ASCII),
-}
+WORDS = {float: re.compile(NUMBER.decode(), re.ASCII), int: re.compile(r"[-+]?+\d{1,10}", re.ASCII)}
 
 
 def load_libsvm(path, *, n_features=None, max_bytes=MAX_MODEL_BYTES):
@@ -33,16 +24,16 @@ def load_libsvm(path, *, n_features=None, max_bytes=MAX_MODEL_BYTES):
     ----------
     path : str or path
     n_features : int, optional
-        The number of features of the training data (of a precomputed kernel: its rows). The file
+        The number of features of the training data (its rows, for a precomputed kernel). The file
         does not say; without it, the largest index in the support vectors decides.
     max_bytes : int, default=2 GiB
 
     Returns
     -------
     model : SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        With sparse support vectors, so that it predicts for dense and for sparse rows. What the
+        Its support vectors are sparse, so that it predicts for dense and for sparse rows. What the
         file does not hold (C, nu, epsilon, the row numbers of the support vectors, a certificate)
-        has its default or is not there. Probabilities of LIBSVM's are left out.
+        has its default or is missing. LIBSVM's probabilities are left out.
 
     Raises
     ------
@@ -66,14 +57,14 @@ def load_libsvm(path, *, n_features=None, max_bytes=MAX_MODEL_BYTES):
 
 
 def _whole_lines(path, file):
-    """(number, line), each with its end: half of the last number would be a number too."""
+    """(number, line), each with its end, without which the last number could be cut off."""
     for number, line in enumerate(file, start=1):
         if not line.endswith(b"\n"):
             raise fault(path, number, len(line) + 1, "the file was cut off, this line has no end")
         yield number, line
 
 
-# What a field of numbers holds: how many (None: any), and of which kind.
+# How many numbers a field holds (None is any), and of which kind.
 FIELDS = {
     "degree": (1, int),
     "gamma": (1, float),
@@ -115,8 +106,8 @@ def _read_head(path, lines):
 
 
 def _numbers(path, number, line, key, text):
-    """The value of a field or the array of its values; words are cut out one by one, as a list of
-    them would take many times the memory of the file."""
+    """The value of a field or the array of its values. Words are cut out one by one, because a list
+    of them would take many times the memory of the file."""
     wanted, kind = FIELDS[key]
     values = array("d")
     for word in (found.group() for found in re.finditer(r"\S++", text)):
@@ -131,7 +122,7 @@ def _numbers(path, number, line, key, text):
 
 
 def _checked_head(head):
-    """Every field that the types call for, and as many values as there are classes."""
+    """The fields, which must be all that the types need, with as many values as classes need."""
     for key in ("svm_type", "kernel_type", "nr_class", "total_sv", "rho"):
         _require(key in head, f"{key} is missing.")
     for key in SHAPES.get(head["kernel_type"], ()):
@@ -179,13 +170,13 @@ def _model_of(head, rows, n_features):
         model.n_support_, model.n_iter_ = np.array([n], dtype=np.int32), 0
     model.intercept_ = intercepts
     _keep_vectors(model, rows, coef, order, n_features)
-    model.kernel_ = KERNELS[name](model)
+    model.kernel_ = kernel_named(name, model.gamma, model.degree, model.coef0)
     model.converged_, model.fit_status_ = True, 0
     return model
 
 
 def _keep_vectors(model, rows, coef, order, n_features):
-    """Support vectors in the new order; of a precomputed kernel only their numbers."""
+    """Keep support vectors in the new order; a precomputed kernel has only their row numbers."""
     n = len(rows.leading)
     if model.kernel == "precomputed":
         first_only = np.array_equal(np.diff(rows.indptr), np.ones(n)) and not np.any(rows.indices)

@@ -1,4 +1,4 @@
-"""Kernel machines as LIBSVM's model files, written."""
+"""Kernel machines written as LIBSVM's model files."""
 
 import numpy as np
 
@@ -13,19 +13,19 @@ from maxmargin.files.schema import check_model
 def save_libsvm(model, path):
     """Write a kernel machine as a LIBSVM model file.
 
-    LIBSVM's own `svm-predict` then gives the same decision values; of two classes it lists the
-    second first, so that the sign agrees too.
+    LIBSVM's own `svm-predict` then gives the same decision values. The second of two classes is
+    listed first, so that the sign agrees, too.
 
     Parameters
     ----------
     model : SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Fitted, with a linear, polynomial, RBF, sigmoid or precomputed kernel and, if it classifies,
-        labels that are whole numbers.
+        It must be fitted, with a linear, polynomial, RBF, sigmoid or precomputed kernel and, if it
+        classifies, labels that are whole numbers.
     path : str or path
 
     Notes
     -----
-    Probabilities are left out: LIBSVM's sigmoid has another form than the one fitted here.
+    Probabilities are left out, because LIBSVM's sigmoid has another form than the one fitted here.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _parts(model):
     coef, intercepts = arrays.dense(model.dual_coef_), model.intercept_
     rows, labels = np.arange(coef.shape[1]), {}
     if hasattr(model, "classes_"):
-        classes, counts = _whole_labels(model.classes_), model.n_support_.tolist()
+        classes, counts = whole_labels(model.classes_), model.n_support_.tolist()
         if model._is_one_vs_rest():
             raise ValueError("LIBSVM has no multi_class='ovr', only a machine for every pair.")
         order = list(range(len(classes)))
@@ -109,7 +109,7 @@ def _libsvm_kernel(model):
         raise ValueError(f"LIBSVM has no kernel like {model.kernel_}.") from None
 
 
-def _whole_labels(classes):
+def whole_labels(classes):
     if classes.dtype.kind not in "biuf" or np.any(classes != np.floor(classes)):
         raise ValueError(f"LIBSVM's labels are whole numbers, not {classes.tolist()[0]!r}.")
     if np.any(np.abs(classes.astype(np.float64)) >= LARGEST_LABEL):
@@ -132,5 +132,5 @@ def _pairs(model, row):
 
 
 def _word(value):
-    """17 digits say exactly which number it is."""
+    """The number with 17 digits, which identify it exactly."""
     return f"{float(value):.17g}" if isinstance(value, (float, np.floating)) else str(value)

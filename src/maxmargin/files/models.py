@@ -1,28 +1,34 @@
-"""Model files: every estimator of the library, saved and loaded without pickle.
+"""Model files: every estimator of the library, alone or at the end of a Pipeline, saved and loaded
+without pickle.
 
-A loaded model predicts bit for bit what the saved one did. What a file holds is checked as strictly
-as if an enemy had written it.
+A loaded model predicts bit for bit what the saved one did. The content of a file is checked as if
+an enemy had written it.
 """
 
-import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import maxmargin
-from maxmargin.errors import class_of
 from maxmargin.files import archive
 from maxmargin.files.access import MAX_MODEL_BYTES, reasons_named, replacing
-from maxmargin.files.advice import way_out
+from maxmargin.files.advice import steps_of
 from maxmargin.files.decoding import Decoder
 from maxmargin.files.encoding import Encoder
-from maxmargin.files.schema import check_model, known_attributes, schema_of
+from maxmargin.files.estimators_as_json import (
+    check_can_be_held,
+    estimator_from_json,
+    estimator_to_json,
+    model_named,
+)
 
 FORMAT = "maxmargin model"
-VERSION = 2  # a file says the first that has all it uses: 2 is bytes, and text of any length
+# A file names the first version that has all it uses. Version 2 added bytes, text of any length and
+# more fields of certificates; 3 added estimators within a Pipeline; 4 added the columns of a table:
+# imputers, encoders, ColumnTransformer, and which column was the target; 5 added the roles of a
+# regression's rows.
+VERSION = 5
 KEYS = {"format", "format_version", "library_version", "class", "parameters", "attributes"}
-
-# Not the model: how scikit-learn hands it data and wraps its output, and the record of a fit.
-# `_how` is what the parameters of the file say, or it is refused; `load` sets it.
-LEFT_OUT = {"_sklearn_output_config", "_metadata_request", "_skl_callbacks", "_how", "trace_"}
 
 
 def save(model, path):
@@ -33,14 +39,20 @@ def save(model, path):
 
     Parameters
     ----------
-    model : estimator of maxmargin
-        Fitted. Its kernel must not hold a function (`Custom`, `Conformal` or a callable).
+    model : estimator of maxmargin, or Pipeline that ends in one
+        It must be fitted, and its kernel must not hold a function (`Custom`, `Conformal` or a
+        callable). The other steps of a Pipeline may be StandardScaler, MinMaxScaler, MaxAbsScaler,
+        SimpleImputer, OneHotEncoder and ColumnTransformer of scikit-learn and the transformers of
+        maxmargin; the columns of a ColumnTransformer may go through a Pipeline of their own.
     path : str or path
 
     Notes
     -----
-    Left out is what only a next fit would use and a file cannot hold: `callbacks` and a random
-    generator as `random_state` become None, and the `trace_` of a kernel machine is dropped.
+    A file leaves out what it cannot hold and only a next fit would use: `callbacks` and a random
+    generator as `random_state` become None, and the `trace_` of a kernel machine is dropped. So are
+    `memory`, `verbose` and `transform_input` of a Pipeline. The steps of a loaded Pipeline pass
+    plain arrays to each other, so that only the first of them has names of features. A loaded
+    ColumnTransformer knows its columns by position, and those of a data frame by name as before.
 
     Examples
     --------
@@ -56,30 +68,15 @@ def save(model, path):
     """
     check_is_fitted(model)
     with reasons_named(path), replacing(path) as file:
-        write_model(model, file)
-
-
-def write_model(model, file):
-    """What `save` writes, into a file that is open."""
-    if not _is_ours(model):
-        raise ValueError(
-            f"a model file cannot hold this {class_of(model)}, only estimators of "
-            f"maxmargin{way_out(model, 'save', _is_ours)}."
-        )
-    encoder, parameters = Encoder(), _parameters(model)
-    encoded = _encoded(encoder, parameters)  # first, as its complaints say most
-    attributes = _attributes(model)
-    encoded_attributes = _encoded(encoder, attributes)
-    document = {
-        "format": FORMAT,
-        "format_version": encoder.version,
-        "library_version": maxmargin.__version__,
-        "class": type(model).__name__,
-        "parameters": encoded,
-        "attributes": encoded_attributes,
-    }
-    _assembled(type(model), parameters, attributes)
-    archive.write(file, document, encoder.arrays)
+        check_can_be_held(model)
+        encoder = Encoder()
+        described = estimator_to_json(encoder, model)
+        head = {
+            "format": FORMAT,
+            "format_version": encoder.version,
+            "library_version": maxmargin.__version__,
+        }
+        archive.write(file, {**head, **described}, encoder.arrays)
 
 
 def load(path, *, max_bytes=MAX_MODEL_BYTES):
@@ -95,7 +92,7 @@ def load(path, *, max_bytes=MAX_MODEL_BYTES):
 
     Returns
     -------
-    model : the estimator, fitted
+    model : the estimator or Pipeline, fitted
 
     Raises
     ------
@@ -106,72 +103,24 @@ def load(path, *, max_bytes=MAX_MODEL_BYTES):
     document, arrays = archive.read(path, max_bytes)
     with reasons_named(path):
         _check_document(document)
-        cls = estimator_named(document["class"])
-        if cls is None:
-            raise ValueError(f"unknown class {str(document['class'])[:100]!r}.")
         decoder = Decoder(arrays)
-        parameters = _decoded(decoder, document["parameters"], set(cls._get_param_names()))
-        attributes = _decoded(decoder, document["attributes"], known_attributes(cls))
+        model = estimator_from_json(decoder, document, model_named)
         decoder.check_all_used()
-        return _assembled(cls, parameters, attributes)
-
-
-def _assembled(cls, parameters, attributes):
-    """The fitted model of parameters and attributes, if they make one."""
-    model = cls(**parameters)
-    vars(model).update(attributes)
-    check_model(model)
-    if isinstance(model, (maxmargin.SVC, maxmargin.NuSVC)):
-        model._keep_decomposition()
+    _hand_on_plain_arrays(model)
     return model
 
 
-def estimator_named(name):
-    """The exported estimator of that name if the format knows its kind, or None."""
-    if not isinstance(name, str) or name not in maxmargin.__all__ or not name[:1].isupper():
-        return None
-    cls = getattr(maxmargin, name)
-    return cls if isinstance(cls, type) and schema_of(cls) is not None else None
-
-
-def _is_ours(model):
-    return estimator_named(type(model).__name__) is type(model)
-
-
-def _parameters(model):
-    """The parameters, without those that only serve a next fit and hold code or state."""
-    parameters = model.get_params(deep=False)
-    if parameters.get("callbacks"):
-        parameters["callbacks"] = None
-    if isinstance(parameters.get("random_state"), (np.random.RandomState, np.random.Generator)):
-        parameters["random_state"] = None
-    return parameters
-
-
-def _attributes(model):
-    known = known_attributes(type(model))
-    attributes = {
-        name: value
-        for name, value in vars(model).items()
-        if name not in model._get_param_names() and (name not in LEFT_OUT or name in known)
-    }
-    unknown = sorted(set(attributes) - known)
-    if unknown:
-        raise ValueError(f"a model file cannot hold the attribute {unknown[0]}.")
-    return attributes
-
-
-def _encoded(encoder, values):
-    return {name: encoder.encode(name, value) for name, value in values.items()}
-
-
-def _decoded(decoder, values, known):
-    if not isinstance(values, dict):
-        raise ValueError("parameters and attributes must be named.")
-    unknown = sorted(set(values) - known)
-    if unknown:
-        raise ValueError(f"unknown name {unknown[0][:100]!r}.")
-    return {name: decoder.decode(value) for name, value in values.items()}
+def _hand_on_plain_arrays(model):
+    """Let the steps pass arrays without names, whatever the configuration says."""
+    first, *others = [step for _, step in steps_of(model)]
+    for step in (first, *others)[:-1]:
+        step.set_output(transform="default")
+    for step in others:
+        vars(step).pop("feature_names_in_", None)
+    for step in filter(lambda one: isinstance(one, ColumnTransformer), (first, *others)):
+        for _, part, _ in step.transformers:
+            if isinstance(part, Pipeline):
+                _hand_on_plain_arrays(part)
 
 
 def _check_document(document):

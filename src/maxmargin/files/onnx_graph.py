@@ -4,6 +4,8 @@ A kernel is a few nodes between the rows and the support vectors, so composed ke
 graphs. Nothing is approximated in float32: the graph gives the decision values of the model itself.
 """
 
+import json
+
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
@@ -13,10 +15,14 @@ from maxmargin.errors import class_of
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.linear_base import LinearModel
 from maxmargin.estimators.one_class import BOUNDARY, OneClassSVM
-from maxmargin.files.onnx_kernels import Formula
-from maxmargin.kernels import Precomputed
+from maxmargin.files.advice import steps_of
+from maxmargin.files.onnx_columns import inputs_of
+from maxmargin.files.onnx_kernels import kernel_values
+from maxmargin.files.onnx_probability import has_probabilities, write_probabilities
+from maxmargin.files.onnx_steps import STEPS, check_step
 
-OPSET = 17
+# These versions of the operators have all that is needed, and every current runtime knows them.
+OPSETS = {"": 17, "ai.onnx.ml": 3}
 INPUT_TYPES = ("float64", "float32")
 
 
@@ -26,17 +32,27 @@ def to_onnx(model, *, dtype="float64"):
     Parameters
     ----------
     model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR or another linear model
-        Fitted. Of the kernels, all but the Laplacian and those that hold functions.
+        It must be fitted, with any kernel but the Laplacian and those that hold functions. It may
+        be at the end of a Pipeline, after StandardScaler, MinMaxScaler, MaxAbsScaler,
+        SimpleImputer, OneHotEncoder, ColumnTransformer and the feature maps of maxmargin; the graph
+        then takes the rows that the Pipeline takes.
     dtype : {"float64", "float32"}, default="float64"
-        Of the input "X", which has a row per point. It is computed in float64 either way.
+        The type of the input "X", which has a row per point. All is computed in float64.
 
     Returns
     -------
     graph : onnx.ModelProto
         Its outputs are "label" and "decision" (the values of `decision_function`) for a classifier
-        and `OneClassSVM`, and "prediction" for a regressor. Nothing is written:
-        `graph.SerializeToString()` are the bytes of an .onnx file. Probabilities are left out, also
-        where the model was fitted with `probability=True`.
+        and `OneClassSVM`, and "prediction" for a regressor. A classifier that was fitted with
+        `probability=True` has "probability", too, a column per class. No file is written:
+        `graph.SerializeToString()` gives the bytes of an .onnx file.
+
+    Notes
+    -----
+    Columns that a OneHotEncoder takes as text are an input of their own, "words", and "X" then has
+    the other columns; both keep the order of the table. A missing number is NaN, a missing word is
+    empty, and a word that was not in the fit belongs to no category. The metadata of the graph list
+    the columns of each input ("X", "words") and the classes ("classes") as JSON.
 
     Examples
     --------
@@ -47,16 +63,23 @@ def to_onnx(model, *, dtype="float64"):
     ['label', 'decision']
     """
     check_is_fitted(model)
+    *before, (_, model) = steps = steps_of(model)
+    first = steps[0][1]
     if not isinstance(model, (BaseSVM, LinearModel)):
         raise TypeError(f"to_onnx: cannot write this {class_of(model)}.")
-    if isinstance(model, BaseSVM) and model._fitted_rows() == "anything":
+    if isinstance(model, BaseSVM) and model.kernel_.takes == "anything":
         raise TypeError("to_onnx: a kernel that is a function cannot be written.")
     if dtype not in INPUT_TYPES:
         raise ValueError(f"to_onnx: dtype must be 'float64' or 'float32', got {dtype!r}.")
     label = getattr(model, "classes_", np.array([None])).tolist()[0]
     if isinstance(label, bytes):
         raise ValueError(f"to_onnx: ONNX has no labels that are bytes, like {label!r}; fit text.")
-    graph = Graph(model.n_features_in_, dtype)
+    for name, step in before:
+        check_step(name, step)
+    numbers, words = inputs_of(first)
+    graph = Graph(len(numbers), dtype, len(words))
+    for name, step in before:
+        graph.write_step(name, step)
     decisions = _decisions(graph, model)
     if isinstance(model, OneClassSVM):
         _one_class_outputs(graph, model, decisions)
@@ -66,18 +89,47 @@ def to_onnx(model, *, dtype="float64"):
         width = None if isinstance(model, BaseSVM) or model.coef_.ndim == 1 else len(model.coef_)
         values = graph.flat(decisions) if width is None else decisions
         graph.output("prediction", values, np.float64, width)
-    return graph.finished(type(model).__name__)
+    return graph.finished(type(model).__name__, _metadata(first, model, numbers, words))
+
+
+def _metadata(first, model, numbers, words):
+    """The names of the columns of each input, if they have names, and the classes."""
+    found = {}
+    names = getattr(first, "feature_names_in_", None)
+    for name, places in {"X": numbers, "words": words}.items():
+        if names is not None and len(places):
+            found[name] = names[places].tolist()
+    if is_classifier(model):
+        found["classes"] = model.classes_.tolist()
+    return {name: json.dumps(value, ensure_ascii=False) for name, value in found.items()}
 
 
 class Graph:
-    """An ONNX graph that grows node by node; every method returns the name of a value."""
+    """An ONNX graph that grows node by node; every method returns the name of a value.
 
-    def __init__(self, n_features, dtype):
+    `X` and `words` are the rows after the steps so far: numbers, and texts that no encoder has
+    encoded yet. `fillings` are the words that will fill the missing ones.
+    """
+
+    def __init__(self, n_numbers, dtype, n_words=0):
         self.onnx = _onnx()
-        self.nodes, self.constants, self.outputs = [], [], []
-        kind = self.kind(dtype)
-        self.inputs = [self.onnx.helper.make_tensor_value_info("X", kind, [None, n_features])]
-        self.X = self.node("Cast", "X", to=self.kind("float64"))
+        self.nodes, self.constants, self.outputs, self.inputs = [], [], [], []
+        self.X = self.words = self.fillings = None
+        if n_numbers or not n_words:
+            X = self.input("X", self.kind(dtype), n_numbers)
+            self.X = self.node("Cast", X, to=self.kind("float64"))
+        if n_words:
+            self.words = self.input("words", self.onnx.TensorProto.STRING, n_words)
+
+    def input(self, name, kind, width):
+        info = self.onnx.helper.make_tensor_value_info(name, kind, [None, width])
+        self.inputs.append(info)
+        return name
+
+    def write_step(self, name, step):
+        """Write a step of a pipeline, which changes the rows."""
+        check_step(name, step)
+        self.X = STEPS[type(step)](self, step)
 
     def kind(self, dtype):
         return self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -92,7 +144,7 @@ class Graph:
     def constant(self, value):
         name = f"constant_{len(self.constants)}"
         value = np.asarray(value)
-        if value.dtype.kind == "U":  # the form that onnx takes text in
+        if value.dtype.kind == "U":  # onnx takes text as bytes
             value = value.astype(object)
         self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
@@ -100,22 +152,32 @@ class Graph:
     def flat(self, column):
         return self.node("Squeeze", column, np.array([1]))
 
+    def scaled(self, values, factors):
+        """Every column times its factor. A single factor is a matrix, because onnxruntime would
+        merge a lone number into a product beside it, in single precision."""
+        operator = "MatMul" if len(factors) == 1 else "Mul"
+        return self.node(operator, values, factors[None, :])
+
     def row_sums(self, values):
         return self.node("ReduceSum", values, np.array([1]), keepdims=1)
 
+    def squared_norms(self):
+        return self.row_sums(self.node("Mul", self.X, self.X))
+
     def output(self, name, value, dtype, width=None):
-        """Give a value out: one entry per row, or `width` of them."""
+        """Make a value an output, with one entry per row, or `width` of them."""
         self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
         kind = self.onnx.TensorProto.STRING if np.dtype(dtype).kind in "UO" else self.kind(dtype)
         shape = [None] if width is None else [None, width]
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
 
-    def finished(self, name):
+    def finished(self, name, metadata):
         helper = self.onnx.helper
         graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants)
-        opset = [helper.make_opsetid("", OPSET)]
-        model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+        opsets = [helper.make_opsetid(*one) for one in OPSETS.items()]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         model.producer_name = "maxmargin"
+        helper.set_model_props(model, metadata)
         self.onnx.checker.check_model(model)
         return model
 
@@ -134,7 +196,7 @@ def _onnx():
 
 
 def _decisions(graph, model):
-    """One column per machine: sum_i coef_i k(x_i, x) + b, or w.x + b."""
+    """The decisions, one column per machine: sum_i coef_i k(x_i, x) + b, or w.x + b."""
     model._check_unaltered()
     if isinstance(model, LinearModel):
         if not hasattr(model, "coef_"):
@@ -142,13 +204,14 @@ def _decisions(graph, model):
         weights = np.atleast_2d(arrays.dense(model.coef_)).T
         values = graph.X
     else:
-        weights, values = _machine_columns(model), _kernel_values(graph, model)
+        weights = _machine_columns(model)
+        values = kernel_values(graph, model.kernel_, model.support_vectors_, model.support_)
     products = graph.node("MatMul", values, weights)
     return graph.node("Add", products, np.atleast_1d(np.asarray(model.intercept_, dtype=float)))
 
 
 def _machine_columns(model):
-    """The coefficients of every machine: a row per support vector, a column per machine."""
+    """The coefficients, with a row per support vector and a column per machine."""
     coef = arrays.dense(model.dual_coef_)
     if not is_classifier(model):
         return np.ascontiguousarray(coef.T)
@@ -156,22 +219,14 @@ def _machine_columns(model):
     columns = np.zeros((coef.shape[1], len(how.tasks)))
     for machine, task in enumerate(how.tasks):
         for row, k in how.coef_rows(task):
-            part = model._support_of(k)
+            part = how.parts(model.n_support_)[k]
             columns[part, machine] = coef[row, part]
     return columns
 
 
-def _kernel_values(graph, model):
-    if isinstance(model.kernel_, Precomputed):
-        return graph.node("Gather", graph.X, model.support_.astype(np.int64), axis=1)
-    Z = np.ascontiguousarray(arrays.dense(model.support_vectors_))
-    # Distances lose no digits to a shift of all points.
-    centre = Z.mean(axis=0) if len(Z) else np.zeros(Z.shape[1])
-    return Formula(graph, Z, centre).of(model.kernel_)
-
-
 def _one_class_outputs(graph, model, decisions):
-    """Nearer to the boundary than rounding is on it, as in `OneClassSVM.decision_function`."""
+    """Write the outputs; a decision within rounding of the boundary is zero, as in
+    `OneClassSVM.decision_function`."""
     values = graph.flat(decisions)
     near = graph.node("LessOrEqual", graph.node("Abs", values),
                       BOUNDARY * float(abs(model.offset_[0])))  # fmt: skip
@@ -186,7 +241,7 @@ def _class_outputs(graph, model, decisions):
     width = k
     if k == 2:
         values, width = graph.flat(decisions), None
-        # An SVC gives zero to the second class, a linear machine to the first, as scikit-learn has.
+        # As in scikit-learn, zero is for the second class in an SVC, and for the first elsewhere.
         operator = "GreaterOrEqual" if isinstance(model, BaseSVM) else "Greater"
         winner = graph.node("Cast", graph.node(operator, values, 0.0), to=graph.kind("int64"))
     elif isinstance(model, LinearModel) or model._fitted_decomposition().n_coef_rows == k:
@@ -197,10 +252,13 @@ def _class_outputs(graph, model, decisions):
     classes = model.classes_ if model.classes_.dtype.kind in "UObf" else model.classes_.astype(int)
     graph.output("label", graph.node("Gather", classes, winner), classes.dtype)
     graph.output("decision", values, np.float64, width)
+    if has_probabilities(model):
+        shares = write_probabilities(graph, model, decisions, winner)
+        graph.output("probability", shares, np.float64, k)
 
 
 def _votes(graph, model, decisions):
-    """The decision values in the shape asked for, the class with the most votes, and the width."""
+    """The decision values in their shape, the class with the most votes, and their width."""
     how = model._fitted_decomposition()
     first, second = np.zeros((2, len(how.tasks), how.n_classes))
     for machine, (i, j) in enumerate(how.tasks):

@@ -1,10 +1,11 @@
 """Kernel formulas as ONNX nodes: a composed kernel is a composed graph.
 
-`Formula` writes the matrix k(x, z), `Diagonal` the same formulas for k(x, x).
+`Formula` writes the matrix k(x, z), and `Diagonal` writes the same formulas for k(x, x).
 """
 
 import numpy as np
 
+from maxmargin import arrays
 from maxmargin.kernels import (
     RBF,
     Exp,
@@ -12,11 +13,22 @@ from maxmargin.kernels import (
     Normalised,
     Polynomial,
     Power,
+    Precomputed,
     Product,
     Scaled,
     Sigmoid,
     Sum,
 )
+
+
+def kernel_values(graph, kernel, Z, numbers):
+    """The matrix between the rows of the input and the points Z, with their row numbers."""
+    if isinstance(kernel, Precomputed):
+        return graph.node("Gather", graph.X, numbers.astype(np.int64), axis=1)
+    Z = np.ascontiguousarray(arrays.dense(Z))
+    # A shift of all points changes no distance, and saves digits.
+    centre = Z.mean(axis=0) if len(Z) else np.zeros(Z.shape[1])
+    return Formula(graph, Z, centre).of(kernel)
 
 
 class Formula:
@@ -34,12 +46,12 @@ class Formula:
         return self.dots(1.0)
 
     def dots(self, factor):
-        """factor x.z, with the factor in Z: onnxruntime would merge one that follows into the
-        product, in single precision."""
+        """factor x.z, with the factor in Z, because onnxruntime would merge a factor after the
+        product into it, in single precision."""
         return self.graph.node("MatMul", self.graph.X, np.ascontiguousarray(factor * self.Z.T))
 
     def shaped(self, kernel):
-        """gamma x.z + coef0, of which the kernel is a power or the hyperbolic tangent."""
+        """A power, or the hyperbolic tangent, of gamma x.z + coef0."""
         shifted = self.graph.node("Add", self.dots(float(kernel.gamma)), float(kernel.coef0))
         if isinstance(kernel, Sigmoid):
             return self.graph.node("Tanh", shifted)
@@ -61,8 +73,8 @@ class Formula:
         return self.graph.node("Mul", self.of(kernel.left), self.of(kernel.right))
 
     def scaled(self, kernel):
-        factors = np.full(len(self.Z), float(kernel.factor))  # no single number, as in `dots`
-        return self.graph.node("Mul", self.of(kernel.kernel), factors)
+        factors = np.full(len(self.Z), float(kernel.factor))
+        return self.graph.scaled(self.of(kernel.kernel), factors)
 
     def power(self, kernel):
         return self.graph.node("Pow", self.of(kernel.kernel), float(kernel.degree))
@@ -71,7 +83,7 @@ class Formula:
         return self.graph.node("Exp", self.of(kernel.kernel))
 
     def normalised(self, kernel):
-        """k(x, z) over the lengths of x and z; of x the diagonal is written as nodes too."""
+        """k(x, z) over the lengths of x and z; the diagonal of x is written as nodes, too."""
         graph, inner = self.graph, kernel.kernel
         if isinstance(inner, Exp):
             return self.normalised_exp(inner.kernel)
@@ -82,7 +94,7 @@ class Formula:
         return graph.node("Div", values, graph.node("Where", is_zero, 1.0, own))
 
     def normalised_exp(self, exponent):
-        """As the kernel does it: divided before the exponential is taken."""
+        """The normalised exponential, divided before the exponential is taken, as in the kernel."""
         graph, halves = self.graph, 0.5 * exponent.diagonal(self.Z)
         own = graph.node("Mul", Diagonal(graph).of(exponent), 0.5)
         return graph.node(
@@ -97,8 +109,7 @@ class Diagonal(Formula):
         super().__init__(graph, Z=np.empty((1, 0)), centre=None)
 
     def dots(self, factor):
-        squares = self.graph.node("Mul", self.graph.X, self.graph.X)
-        return self.graph.node("Mul", self.graph.row_sums(squares), factor)
+        return self.graph.node("Mul", self.graph.squared_norms(), factor)
 
     def rbf(self, kernel):
         return self.graph.node("Exp", self.graph.node("Mul", self.linear(kernel), 0.0))

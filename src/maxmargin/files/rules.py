@@ -1,19 +1,23 @@
 """What must hold between the attributes of a fitted model, beyond their kinds and shapes.
 
-One function per kind of estimator; each raises ValueError with the reason.
+There is one function per kind of estimator, which raises ValueError with the reason.
 """
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from maxmargin import arrays
 from maxmargin.estimators.feature_maps import CircleMap, PolynomialMap, XNORMap
-from maxmargin.estimators.parameters import PAIRWISE_KERNELS
-from maxmargin.estimators.svc import SVC
+from maxmargin.files.columns import REMAINDER, is_word
+from maxmargin.files.fields import short
 from maxmargin.kernels import Kernel, Linear, Normalised, Polynomial, Power, Product, Scaled, Sum
+from maxmargin.kernels.named import PAIRWISE_NAMES, kernel_named
 
-# What each name makes; an SVC has every parameter that a kernel may take from its estimator.
-NAMED = {name: kernel_for(SVC()) for name, kernel_for in PAIRWISE_KERNELS.items()}
-COUNTLESS = 2**40  # more features than any map can have
+# The kernel that each name makes, whose class and parameters the fitted one must have.
+NAMED = {name: kernel_named(name) for name in PAIRWISE_NAMES}
+COUNTLESS = 2**40  # No map can have more features than these.
 
 
 def require(holds, reason):
@@ -22,7 +26,7 @@ def require(holds, reason):
 
 
 def check_kernel_is_of_parameters(model):
-    """`kernel_` is the parameter `kernel` with its words made numbers, and nothing else."""
+    """`kernel_` must be the parameter `kernel`, with numbers in place of its words."""
     if not hasattr(model, "kernel_"):
         return
     asked = getattr(model, "kernel", Polynomial() if isinstance(model, PolynomialMap) else None)
@@ -39,7 +43,7 @@ def _is_form_of(asked, fitted):
 
 
 def classification_svm(model):
-    how = model._decomposition(len(model.classes_))  # as the file will say
+    how = model._decomposition(len(model.classes_))  # a loaded model will have this one
     require(
         len(model.intercept_) == len(how.tasks),
         f"intercept_ has {len(model.intercept_)} entries, but {how.n_classes} classes make "
@@ -80,13 +84,13 @@ def _svm(model, n_functions):
 
 
 def _check_rows(rows, n, name):
-    """Different row numbers of n training rows."""
+    """They must be different row numbers of n training rows."""
     require(not len(rows) or rows.max() < n, f"{name} names a row beyond the {n} training rows.")
     require(len(np.unique(rows)) == len(rows), f"{name} names a row twice.")
 
 
 def linear_model(model):
-    """As many outputs as the classes need; one bias for each."""
+    """A model must have as many outputs as the classes need, and one bias for each."""
     classes = getattr(model, "classes_", None)
     coef_shape = model.coef_.shape
     if classes is not None:
@@ -164,7 +168,7 @@ def n_map_features(kernel, d):
 
 
 def _n_monomials(n_factors, degree):
-    """The ways to choose `degree` of the factors, in any order and again and again."""
+    """The number of ways to choose `degree` of the factors, with repetition, in any order."""
     total, fewest = n_factors + degree - 1, min(degree, n_factors - 1)
     ways = 1
     for k in range(max(0, fewest)):
@@ -188,3 +192,113 @@ def nystroem(model):
     require(model.components_.shape[1] == width, f"components_ must have {width} columns.")
     if is_gram:
         _check_rows(model.component_indices_, model.n_features_in_, "component_indices_")
+
+
+def scaler(model):
+    require(np.all(model.scale_ > 0), "scale_ holds numbers that are not positive.")
+
+
+def standard_scaler(model):
+    require(not model.with_mean or model.mean_ is not None, "with_mean is True, but mean_ is None.")
+    require(not model.with_std or model.scale_ is not None, "with_std is True, but scale_ is None.")
+    if model.scale_ is not None:
+        scaler(model)
+
+
+def nothing_more(model):
+    """There are no rules beyond the fields."""
+
+
+def imputer(model):
+    is_text = model.statistics_.dtype == object
+    require(not is_text or model.strategy == "most_frequent", "statistics_ must be numbers.")
+
+
+def column_transformer(model):
+    """Its steps must have known columns, and every column must be listed."""
+    triples, d = model.transformers, model.n_features_in_
+    are_triples = isinstance(triples, list) and all(isinstance(one, tuple) for one in triples)
+    fits = are_triples and {*map(len, triples)} == {3}
+    require(fits, "transformers must be triples of a name, a step and its columns.")
+    *names, last = [name for name, _, _ in triples]
+    names += [last] * (last != REMAINDER)
+    check_names(names, ColumnTransformer._get_param_names())
+    is_rest = last != REMAINDER or triples[-1][1] == model.remainder
+    require(is_rest, f"the {REMAINDER} is not what the parameter says.")
+    mentioned = np.zeros(0, dtype=np.int64)
+    for name, step, places in triples:
+        is_row = isinstance(places, np.ndarray) and places.dtype == np.int64 and places.ndim == 1
+        require(is_row, f"the columns of {name!r} must be an array of positions.")
+        require(is_word(step) or len(places) > 0, f"{name!r} has no columns.")
+        mentioned = np.union1d(mentioned, places)
+        if not is_word(step):
+            inner = [one for _, one in step.steps] if isinstance(step, Pipeline) else [step]
+            is_flat = not any(isinstance(one, ColumnTransformer) for one in inner)
+            require(is_flat, f"the step {name!r} has columns of columns.")
+            check_takes(name, step, len(places))
+    whole = len(mentioned) == d > 0 and mentioned[0] == 0 and mentioned[-1] == d - 1
+    require(whole, f"transformers must mention each of the {d} columns, and no others.")
+
+
+def check_names(names, reserved):
+    for name in names:
+        fits = isinstance(name, str) and "__" not in name and name not in reserved
+        require(fits, f"a step cannot be called {short(name)}.")
+    require(len(set(names)) == len(names), "two steps have the same name.")
+
+
+def check_takes(name, step, width):
+    """A step must be a transformer that takes `width` features, if that is known."""
+    is_transformer = hasattr(step, "n_features_in_") and hasattr(step, "transform")
+    require(is_transformer, f"the step {name!r} is no transformer.")
+    d = step.n_features_in_
+    require(width in (None, d), f"the step {name!r} takes {d} features, but gets {width}.")
+
+
+def n_features_out(step):
+    """How many features a fitted transformer gives."""
+    if isinstance(step, Pipeline):
+        return width_after(step.steps)
+    if isinstance(step, ColumnTransformer):
+        return max(part.stop for part in step.output_indices_.values())
+    if isinstance(step, OneHotEncoder):
+        return len(step.get_feature_names_out())
+    return getattr(step, "_n_features_out", step.n_features_in_)
+
+
+def is_idle(step):
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def pipeline(model):
+    """It must have transformers before an estimator of ours."""
+    check_pairs(model.steps)
+    name, last = model.steps[-1]
+    is_ours = type(last).__module__.startswith("maxmargin.") and hasattr(last, "n_features_in_")
+    require(is_ours, "the last step must be an estimator of maxmargin.")
+    width, d = width_after(model.steps[:-1]), last.n_features_in_
+    require(width in (None, d), f"the step {name!r} takes {d} features, but gets {width}.")
+
+
+def column_pipeline(model):
+    """It must have transformers only, for some columns of a table."""
+    check_pairs(model.steps)
+    require(width_after(model.steps) is not None, "no step does anything.")
+
+
+def check_pairs(steps):
+    are_pairs = isinstance(steps, list) and all(isinstance(one, tuple) for one in steps)
+    require(are_pairs and {*map(len, steps)} == {2}, "steps must be pairs of a name and a step.")
+    check_names([name for name, _ in steps], Pipeline._get_param_names())
+
+
+def width_after(steps):
+    """How many features transformers give, each of which must take as many as the one before gives;
+    None if no step does anything."""
+    width = None
+    for name, step in steps:
+        if not is_idle(step):
+            require(not isinstance(step, Pipeline), f"the step {name!r} is a Pipeline within one.")
+            check_takes(name, step, width)
+            width = n_features_out(step)
+    return width

@@ -1,8 +1,8 @@
-"""Lines of `number number ... index:value index:value ...`: what svmlight data and LIBSVM's support
-vectors have in common.
+"""Lines of `number number ... index:value index:value ...`, as in svmlight data and LIBSVM's
+support vectors.
 
 Each line is first matched against one pattern, without backtracking, whose end is the column of the
-first mistake; only then are its numbers read, all lines of a block at once.
+first mistake. Only then are its numbers read, all lines of a block at once.
 """
 
 import re
@@ -15,12 +15,13 @@ from maxmargin.errors import FileError
 
 NUMBER = rb"[-+]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?+\d++)?+"
 PAIRS = rb"(?:[ \t]++\d++:" + NUMBER + rb")*+[ \t]*+"
+# A larger index counts as a mistake, because so wide a table would fill the memory.
 LARGEST_INDEX = 2**24
 TAKES_NO = {b"nan": "NaN", b"inf": "infinity", b"\x00": "a NUL byte (is it UTF-16?)"}
 
 
 class SparseRows(NamedTuple):
-    """The numbers before the pairs, a row per line, and the pairs in CSR parts, indices as read."""
+    """The numbers before the pairs, a row per line, and the pairs as CSR arrays."""
 
     leading: np.ndarray
     values: np.ndarray
@@ -28,7 +29,7 @@ class SparseRows(NamedTuple):
     indptr: np.ndarray
 
     def matrix(self, first_index, n_features):
-        """CSR of the pairs, whose indices count from `first_index`."""
+        """The CSR matrix of the pairs, whose indices count from `first_index`."""
         parts = (self.values, self.indices - np.int32(first_index), self.indptr)
         return sparse.csr_matrix(parts, shape=(len(self.leading), n_features))
 
@@ -48,7 +49,7 @@ class SparseReader:
             match = self.pattern.match(line)
             if match is None or match.end() != len(line):
                 self._refuse(line, position, 0 if match is None else match.end())
-        n_pairs = np.array([line.count(b":") for line in lines], dtype=np.int64)
+        n_pairs = np.array([line.count(b":") for line in lines], dtype=np.intp)
         numbers = np.fromstring(b" ".join(lines).replace(b":", b" "), sep=" ")
         ends = np.cumsum(self.n_leading + 2 * n_pairs)
         is_leading = np.zeros(len(numbers), dtype=bool)
@@ -74,7 +75,7 @@ class SparseReader:
         return SparseRows(*parts, indptr)
 
     def _check(self, lines, positions, leading, pairs, indptr):
-        """Numbers must be finite, indices must rise within a line and stay below the limit."""
+        """Refuse numbers that are not finite, and indices that do not rise or are too large."""
         rows = np.repeat(np.arange(len(lines)), np.diff(indptr))
         falls = np.zeros(len(pairs), dtype=bool)
         falls[1:] = (pairs[1:, 0] <= pairs[:-1, 0]) & (rows[1:] == rows[:-1])
@@ -94,7 +95,7 @@ class SparseReader:
             raise fault(self.path, positions[row], 1, "a number at the start is too large")
 
     def _refuse(self, line, position, end):
-        """Say what stands where the pattern ends."""
+        """Raise an error that says what stands where the pattern ends."""
         rest = line[end:].lstrip(b" \t")
         column = len(line) - len(rest) + 1
         word = re.split(rb"[ \t]", rest, maxsplit=1)[0]
@@ -107,7 +108,7 @@ class SparseReader:
 
 
 def whole_if_possible(values):
-    """Integers where all values are whole: labels come back as 1 and -1, not 1.0 and -1.0."""
+    """The values, as integers if all are whole, so that labels are 1 and -1, not 1.0 and -1.0."""
     is_whole = np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53)
     return values.astype(np.int64) if is_whole else values
 

@@ -19,14 +19,14 @@ from maxmargin.estimators.validation import seed_of
 
 @dataclass(frozen=True, eq=False)
 class BiasVariance:
-    """What `bias_variance` found: means over the points, and the two parts point by point.
+    """The result of `bias_variance`: means over the points, and two of the parts at each point.
 
     Attributes
     ----------
     noise, bias2, variance : float
-        The three parts. `bias2` can come out a little below zero: it is estimated without bias.
+        The three parts. `bias2` can be a little below zero, because its estimate has no bias.
     error : float
-        The mean squared error on targets that neither part has seen; their sum, up to chance.
+        The mean squared error on fresh targets, which is the sum of the parts, up to chance.
     X : array of shape (n, d)
         The points of evaluation.
     truth, mean_prediction : arrays of shape (n,)
@@ -60,7 +60,7 @@ def bias_variance(estimator, draw, truth, *, n_draws=100, random_state=None):
     Parameters
     ----------
     estimator : regressor
-        Cloned for every training set.
+        It is cloned for every training set.
     draw : callable
         draw(rng) returns a new sample X, y, using the `numpy.random.Generator` it is given.
     truth : callable
@@ -94,7 +94,7 @@ def bias_variance(estimator, draw, truth, *, n_draws=100, random_state=None):
         noises.append(np.mean((y_new - truth(X_new)) ** 2))
         errors.append(np.mean((y_new - model.predict(X_new)) ** 2))
     mean, variance = predictions.mean(axis=0), predictions.var(axis=0, ddof=1)
-    # The mean of n draws has itself a variance, which would pass for bias.
+    # The mean of n draws has a variance itself, which would count as bias.
     bias2 = (mean - target) ** 2 - variance / n_draws
     return BiasVariance(
         noise=float(np.mean(noises)),
@@ -112,14 +112,14 @@ def bias_variance(estimator, draw, truth, *, n_draws=100, random_state=None):
 def bias_variance_curve(
     estimator, draw, truth, *, param_name, param_range, n_draws=100, random_state=None
 ):
-    """`bias_variance` along one parameter: how the parts move with the model's complexity.
+    """`bias_variance` for every value of one parameter.
 
     Parameters
     ----------
     estimator, draw, truth, n_draws, random_state
         As in `bias_variance`; every value of the parameter sees the same samples.
     param_name : str
-        Of the estimator, or of a step of a pipeline.
+        A parameter of the estimator, or of a step of a pipeline.
     param_range : sequence
         Its values.
 

@@ -1,4 +1,4 @@
-"""The soft margin SVM is hinge loss plus a penalty: the same w and b, whichever way they are found.
+"""The soft margin SVM is hinge loss plus a penalty: both have the same w and b.
 
     1/2 |w|^2 + C sum_i xi_i,  y_i f(x_i) >= 1 - xi_i,  xi_i >= 0          (slacks and constraints)
     sum_i max(0, 1 - y_i f(x_i)) + lambda |w|^2,  lambda = 1 / (2 C)        (loss and penalty)
@@ -14,23 +14,23 @@ from maxmargin.estimators.gradient_descent import GradientDescentClassifier
 from maxmargin.estimators.svc import SVC
 from maxmargin.losses import loss_named
 
-TOL = 1e-10  # of the dual solution
+TOL = 1e-10  # The dual solution is far more exact than the comparison needs.
 
 
 @dataclass(frozen=True, eq=False)
 class HingeEquivalence:
-    """The two answers and what they have in common.
+    """The two solutions and their objectives.
 
     Attributes
     ----------
     C, lambda_ : float
-        lambda = 1 / (2 C).
+        The price of slack and that of |w|^2, with lambda = 1 / (2 C).
     w_dual, b_dual
-        Of the soft margin, through its dual.
+        The soft margin, found through its dual.
     w_descent, b_descent
-        Of hinge loss plus lambda |w|^2, by subgradient descent.
+        Hinge loss plus lambda |w|^2, minimised by subgradient descent.
     objective_dual, objective_descent : float
-        sum of hinge losses + lambda |w|^2 at either.
+        The sum of hinge losses + lambda |w|^2 at both.
     """
 
     C: float
@@ -74,7 +74,7 @@ def hinge_equivalence(X, y, C=1.0, *, max_iter=20_000):
     n_classes = len(machine.classes_)
     if n_classes > 2:
         raise ValueError(f"hinge_equivalence: y must have two classes, got {n_classes}.")
-    # Its objective is the mean loss + alpha/2 |w|^2: divided by n, and lambda / n = alpha / 2.
+    # Its objective, mean loss + alpha/2 |w|^2, is the one above over n, with alpha = 2 lambda / n.
     descent = GradientDescentClassifier(
         loss="hinge",
         penalty="l2",

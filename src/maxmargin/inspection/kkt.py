@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.errors import class_of
 from maxmargin.estimators.base import BaseSVM
 from maxmargin.estimators.linear_base import LinearModel
+from maxmargin.estimators.pipelines import last_step
 
-# What each condition says of each kind of machine, in the order of the certificate's.
+# The conditions of each kind of machine, in the order of the certificate.
 CLASSIFIER = (
     "w = sum alpha_i y_i phi(x_i), by construction, and sum alpha_i y_i = 0",
     "y_i f(x_i) >= 1 - xi_i and xi_i >= 0",
@@ -44,10 +45,7 @@ ONE_CLASS = (
     "alpha_i > 0 only where w.phi(x_i) <= rho",
     "alpha_i < weight_i only where xi_i = 0, that is w.phi(x_i) >= rho",
 )
-LINEAR_CLASSIFIER = (
-    "w = sum alpha_i y_i x_i, the bias being one more weight",
-    *CLASSIFIER[1:],
-)
+LINEAR_CLASSIFIER = ("w = sum alpha_i y_i x_i, the bias being one more weight", *CLASSIFIER[1:])
 SQUARED_CLASSIFIER = (
     LINEAR_CLASSIFIER[0],
     "y_i f(x_i) >= 1 - xi_i",
@@ -87,9 +85,9 @@ KERNEL_MACHINES = {
 
 
 class Condition(NamedTuple):
-    """One condition: its name, what it says, by how much it fails at worst, and whether it holds.
+    """One condition: its name, its words, its largest violation, and whether it holds.
 
-    A violation of NaN is not measured by itself: the duality gap speaks for it.
+    A violation of NaN is not measured by itself; the duality gap takes its place.
     """
 
     name: str
@@ -100,16 +98,17 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True)
 class KKTReport:
-    """What `kkt_report` found; print it.
+    """The result of `kkt_report`, to be printed.
 
     Attributes
     ----------
     conditions : tuple of Condition
     primal_objective, dual_objective, duality_gap, tol : float
+        With several binary problems, the objectives are sums, and the gap is the largest of all.
     by_gap : bool
         Whether tol bounds the relative gap, as for linear machines, and not the violations.
     parts : tuple of KKTReport
-        One per binary problem, where there are several.
+        One report per binary problem, if there are several.
     """
 
     machine: str
@@ -123,7 +122,7 @@ class KKTReport:
 
     @property
     def holds(self):
-        """All five, within tol."""
+        """Whether all five conditions hold within tol."""
         return all(condition.holds for condition in self.conditions)
 
     def __getitem__(self, name):
@@ -138,12 +137,16 @@ class KKTReport:
             off = "" if isnan(condition.violation) else f"  off by {condition.violation:.2g}"
             lines.append(f"  {verdict}  {name:<24}{off}".rstrip())
             lines.append(f"         {condition.words}")
+        gap = self.primal_objective - self.dual_objective
         lines.append(
-            f"  primal {self.primal_objective:.8g} - dual {self.dual_objective:.8g}"
-            f" = gap {self.duality_gap:.3g}"
+            f"  primal {self.primal_objective:.8g} - dual {self.dual_objective:.8g} = gap {gap:.3g}"
         )
         if self.parts:
-            lines.append(f"  the worst of {len(self.parts)} binary problems; see .parts")
+            lines[-1] += f", summed over {len(self.parts)} binary problems"
+            lines.append(
+                f"  the largest gap of one of them is {self.duality_gap:.3g}, and each condition "
+                "is that of the worst; see .parts"
+            )
         return "\n".join(lines)
 
 
@@ -153,7 +156,7 @@ def kkt_report(model):
     Parameters
     ----------
     model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC or LinearSVR
-        Fitted.
+        A fitted model, or a fitted Pipeline that ends in one.
 
     Examples
     --------
@@ -166,6 +169,7 @@ def kkt_report(model):
     '0 <= alpha_i <= C_i'
     """
     check_is_fitted(model)
+    model = last_step(model)
     words = _words_for(model) if isinstance(model, (BaseSVM, LinearModel)) else None
     if words is None:
         raise TypeError(f"kkt_report: model must be an SVM of maxmargin, got {class_of(model)}.")

@@ -1,7 +1,7 @@
-"""Margins: how far on the right side of the boundary a point lies, and a whole set.
+"""Margins: how far on the right side of the boundary a point or a whole set lies.
 
-The functional margin y f(x) depends on the length of w; divided by |w| it is the geometric margin,
-the signed distance to the boundary. Of a set they are the smallest of its points.
+The functional margin y f(x) depends on the length of w. Divided by |w| it is the geometric margin,
+the signed distance to the boundary. The margin of a set is the smallest of its points.
 """
 
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from maxmargin.errors import class_of
 
 @dataclass(frozen=True, eq=False)
 class MarginReport:
-    """What `margins` found.
+    """The result of `margins`.
 
     Attributes
     ----------
     functional, geometric : arrays of shape (n,)
-        y f(x), and y f(x) / |w|; negative on the wrong side. With several classes, the smallest
-        over the machines that decide about the point's own class.
+        y f(x), and y f(x) / |w|, negative on the wrong side. With several classes, each is the
+        smallest over the machines that decide about the point's own class.
     norm : float
-        |w|; for a kernel sqrt(a'Ka) in its feature space. The largest of several machines.
+        |w|, which for a kernel is sqrt(c'Kc); the largest of several machines.
     """
 
     functional: np.ndarray
@@ -77,7 +77,7 @@ def margins(model, X, y):
     1.0
     """
     check_is_fitted(model)
-    if hasattr(model, "margins"):  # a kernel machine knows |w| in its feature space
+    if hasattr(model, "margins"):  # a kernel machine has |w| in its feature space
         found = model.margins(X, y)
         return MarginReport(found.functional, found.geometric, float(np.max(model.norms_)))
     if not hasattr(model, "coef_") or not hasattr(model, "classes_"):

@@ -1,19 +1,21 @@
 """Kernel, and the algebra that makes new kernels out of old ones.
 
-A kernel writes two formulas: its value on pairs of points and its value on the diagonal. What the
-algebra builds (a*K, K1 + K2, K1*K2, K**p, exp K, f(x) K f(z), the normalised kernel) is written in
-terms of its parts in the same two formulas, and so is the explicit feature map where it is finite.
-Invariant: sums, products, positive multiples and limits of positive semidefinite kernels stay so,
-and `positive_semidefinite` says True only where that is known.
+A kernel writes two formulas: its value on pairs of points and its value on the diagonal. A composed
+kernel (a*K, K1 + K2, K1*K2, K**p, exp K, f(x) K f(z), the normalised kernel) writes the same two in
+terms of its parts, and the explicit feature map where it is finite. Invariant: sums, products,
+positive multiples and limits of positive semidefinite kernels are positive semidefinite, and
+`positive_semidefinite` is True only where that is known.
 """
 
 import numbers
+from collections.abc import Hashable
 from copy import copy
 from math import prod
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 
 from maxmargin import arrays
 from maxmargin.errors import KernelError, NoFeatureMapError
@@ -31,7 +33,7 @@ class Kernel(BaseEstimator):
 
     #: True, False (declared indefinite) or None (not known: `fit` looks at its matrix).
     positive_semidefinite: bool | None = None
-    asks_rows = False  # more of a point than the values of its parts
+    asks_rows = False  # whether a formula needs the points, not only the values of its parts
 
     @property
     def takes(self):
@@ -41,19 +43,24 @@ class Kernel(BaseEstimator):
             return "gram"
         return "anything" if kinds == {"anything"} else "features"
 
-    __array_ufunc__ = None  # so that np.float64(2) * kernel asks the kernel
+    @property
+    def needs_all_rows(self):
+        """Whether a part of it is a function that is called on all training rows at once."""
+        return any(part.needs_all_rows for part in self.parts())
+
+    __array_ufunc__ = None  # np.float64(2) * kernel then calls the kernel
 
     def formula(self, pairs):
         """The matrix of k over `pairs`, as a new array."""
         raise TypeError(f"{type(self).__name__} does not define its formula.")
 
     def diagonal_formula(self, points):
-        """k(x, x) for every one of `points`."""
+        """k(x, x) for every point."""
         raise TypeError(f"{type(self).__name__} does not define its diagonal.")
 
     @np.errstate(
         over="ignore", invalid="ignore"
-    )  # who asks sees inf or NaN and says what overflowed
+    )  # the caller sees inf or NaN and says what overflowed
     def __call__(self, X, Z=None):
         """The matrix k(x, z), in float64."""
         self.check()
@@ -67,7 +74,7 @@ class Kernel(BaseEstimator):
         return np.asarray(self.formula(pairs), dtype=np.float64)
 
     def _as_rows(self, X):
-        """X as the formula takes it; who takes anything may count on a data frame."""
+        """X as the formula takes it; a kernel that takes anything gets a data frame as it is."""
         is_frame = self.takes == "anything" and hasattr(X, "iloc")
         return X if is_frame else as_rows(X)
 
@@ -78,7 +85,7 @@ class Kernel(BaseEstimator):
         if any(len(shape) != 2 for shape in shapes):
             raise ValueError(f"{name}: points are rows of a table, got arrays of shapes {shapes}.")
         if self.takes == "features" and shapes[0][1] != shapes[1][1]:
-            raise ValueError(f"{name}: points must have as many features, got {shapes}.")
+            raise ValueError(f"{name}: both sets must have as many features, got {shapes}.")
 
     @np.errstate(over="ignore", invalid="ignore")
     def diagonal(self, X):
@@ -87,15 +94,15 @@ class Kernel(BaseEstimator):
         return np.asarray(self.diagonal_formula(Points(self._as_rows(X))), dtype=np.float64)
 
     def cosines(self, pairs):
-        """k(x, z) / sqrt(k(x, x) k(z, z)) over `pairs`; zero where a feature vector is."""
+        """k(x, z) / sqrt(k(x, x) k(z, z)) over `pairs`; zero where a feature vector is zero."""
         return self.formula(pairs) / (self._lengths(pairs.A)[:, None] * self._lengths(pairs.B))
 
     def own_cosines(self, points):
-        """The cosine of every one of `points` with itself: one, or zero."""
+        """The cosine of every point with itself: one, or zero."""
         return self.diagonal_formula(points) / self._lengths(points) ** 2
 
     def _lengths(self, points):
-        """Of the feature vectors; one for those that are zero."""
+        """The lengths of the feature vectors; one for those that are zero."""
         squares = np.asarray(self.diagonal_formula(points), dtype=np.float64)
         if np.any(squares < 0):
             raise KernelError(f"Normalised: {self} is negative on the diagonal.")
@@ -106,15 +113,25 @@ class Kernel(BaseEstimator):
         raise NoFeatureMapError(f"{self} has no finite feature map.")
 
     def n_features_of_map(self, n_features):
-        """How many features the map makes of so many; where it can, without making them."""
+        """How many features the map makes of `n_features`, if possible without making them."""
         return self.feature_map(np.zeros((1, n_features))).shape[1]
+
+    def _html_repr(self):
+        """The view in a notebook: that of scikit-learn's estimators, without a word about whether
+        it is fitted, as a kernel is a formula."""
+        return estimator_html_repr(self).replace("Not fitted", "Kernel")
 
     def parts(self):
         """The kernels this one is made of."""
         return [value for value in vars(self).values() if isinstance(value, Kernel)]
 
+    @property
+    def key(self):
+        """A key that is equal for kernels of equal parameters. A function equals only itself."""
+        return type(self), tuple((name, _key_of(value)) for name, value in vars(self).items())
+
     def resolve(self, X, sample_weight=None):
-        """A copy in which every parameter that depends on the data has become a number."""
+        """A copy in which parameters that depend on the data, rows or `Points`, are numbers."""
         resolved = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Kernel):
@@ -128,7 +145,7 @@ class Kernel(BaseEstimator):
         kinds = {part.takes for part in self.parts()}
         if "gram" in kinds and self.asks_rows:
             raise ValueError(
-                f"{type(self).__name__}: of a precomputed matrix there are only multiples, sums, "
+                f"{type(self).__name__}: a precomputed matrix allows only multiples, sums, "
                 "products, powers and exp; this needs the points themselves."
             )
         if "gram" in kinds and len(kinds) > 1:
@@ -151,7 +168,7 @@ class Kernel(BaseEstimator):
         return Power(self, degree)
 
     def exp(self):
-        """The kernel e^k(x, z): all powers of k, the p-th over p factorial, added up."""
+        """The kernel e^k(x, z), the sum of all powers of k, the p-th over p factorial."""
         return Exp(self)
 
     def conformal(self, factor):
@@ -274,11 +291,11 @@ class Power(Kernel):
 
 
 class Exp(Kernel):
-    """e^k = 1 + k + k^2 / 2 + k^3 / 6 + ...: a limit of kernels, with a map that has no end.
+    """e^k = 1 + k + k^2 / 2 + k^3 / 6 + ...: a limit of kernels, with an infinite feature map.
 
     Examples
     --------
-    The Gaussian kernel is that of the dot product, brought to length one:
+    The Gaussian kernel is that of the dot product, normalised:
 
     >>> from maxmargin.kernels import Linear
     >>> (2 * 0.5 * Linear()).exp().normalised()([[0.0], [2.0]]).round(4)
@@ -301,7 +318,7 @@ class Exp(Kernel):
         return np.exp(self.kernel.diagonal_formula(points))
 
     def cosines(self, pairs):
-        """Divided before the exponential is taken, so that it cannot overflow."""
+        """The cosines, divided before the exponential is taken, so that it cannot overflow."""
         A, B = (0.5 * self.kernel.diagonal_formula(points) for points in (pairs.A, pairs.B))
         return np.exp(self.kernel.formula(pairs) - (A[:, None] + B))
 
@@ -347,9 +364,9 @@ class Conformal(Kernel):
 
 
 class Normalised(Kernel):
-    """k(x, z) / sqrt(k(x, x) k(z, z)): feature vectors brought to length one.
+    """k(x, z) / sqrt(k(x, x) k(z, z)): feature vectors scaled to length one.
 
-    A point whose feature vector is zero has no direction; it keeps the value 0 with every point.
+    A point whose feature vector is zero has no direction, and the value 0 with every point.
     """
 
     asks_rows = True
@@ -414,11 +431,9 @@ def _is_number(value):
 
 
 def as_rows(X):
-    """X as formulas take it: an array, a CSR matrix, or a list of what is not numbers."""
-    if arrays.is_sparse(X):
-        return arrays.canonical_csr(X)
-    if isinstance(X, np.ndarray) or not _holds_numbers(X):
-        return X
+    """X as formulas take it: an array, a CSR matrix, or a list of objects that are not numbers."""
+    if arrays.is_sparse(X) or isinstance(X, np.ndarray) or not _holds_numbers(X):
+        return arrays.canonical(X)
     return np.asarray(X, dtype=np.float64)
 
 
@@ -433,6 +448,25 @@ def _holds_numbers(X):
     return not any(isinstance(value, (str, bytes)) for value in values.flat[:1])
 
 
+def _key_of(value):
+    if isinstance(value, Kernel):
+        return value.key
+    return value if isinstance(value, Hashable) else _Itself(value)
+
+
+class _Itself:
+    """A key for a value that cannot be compared, such as an array: it equals only itself."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, _Itself) and self.value is other.value
+
+    def __hash__(self):
+        return id(self.value)
+
+
 def _all_known(*kernels):
     return True if all(kernel.positive_semidefinite for kernel in kernels) else None
 
@@ -444,7 +478,7 @@ def _hstack(left, right):
 
 
 def _all_products(left, right):
-    """Row by row, every product of an entry of `left` with an entry of `right`."""
+    """Every product of an entry of `left` with an entry of `right`, row by row."""
     if arrays.is_sparse(left) or arrays.is_sparse(right):
         left, right = sparse.csc_array(left), sparse.csc_array(right)
         columns = [left[:, [k]].multiply(right) for k in range(left.shape[1])]

@@ -13,7 +13,7 @@ class RBF(Kernel):
     ----------
     gamma : float of at least 0, "scale" or "auto", default=1.0
     sigma : float above 0, optional
-        When given it decides: gamma = 1 / (2 sigma^2).
+        If it is given, gamma is 1 / (2 sigma^2).
 
     Examples
     --------
@@ -43,7 +43,7 @@ class RBF(Kernel):
             check_number(self, "sigma", self.sigma, above=0.0)
             if not 1e-150 < self.sigma < 1e150:
                 raise ValueError(
-                    f"RBF: sigma must have a square that is a number, got {self.sigma!r}."
+                    f"RBF: sigma must have a finite, positive square, got {self.sigma!r}."
                 )
 
     def resolve(self, X, sample_weight=None):

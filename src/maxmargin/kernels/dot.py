@@ -7,13 +7,7 @@ from math import comb, factorial, prod
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.kernels.base import (
-    Kernel,
-    as_rows,
-    check_number,
-    check_whole_number,
-    integer_power,
-)
+from maxmargin.kernels.base import Kernel, as_rows, check_number, check_whole_number, integer_power
 from maxmargin.kernels.pairs import Points
 from maxmargin.kernels.scale import check_gamma, resolved_gamma
 from maxmargin.memory import check_room
@@ -124,7 +118,7 @@ class Polynomial(ShapedDot):
         if self.coef0 < 0:
             return super().n_features_of_map(n_features)
         n_columns = n_features + (self.coef0 > 0)
-        # Monomials are multisets; without a column only the empty one, of degree 0, is left.
+        # Monomials are multisets; without a column there is only the empty one, of degree 0.
         return comb(n_columns + self.degree - 1, self.degree) if n_columns else int(not self.degree)
 
 
@@ -134,7 +128,7 @@ def _monomial(columns, factors):
 
 
 class Sigmoid(ShapedDot):
-    """k(x, z) = tanh(gamma x.z + coef0). Not positive semidefinite, and declared so.
+    """k(x, z) = tanh(gamma x.z + coef0), which is declared not to be positive semidefinite.
 
     Examples
     --------

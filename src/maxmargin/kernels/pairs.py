@@ -1,24 +1,57 @@
-"""Points and pairs of points: what a kernel formula is written in.
+"""Points and pairs of points, in terms of which kernel formulas are written.
 
 `Points` holds rows in the forms the formulas need (as given, as numbers of the working precision,
-centred, with their squared norms), each made on first use and shared by every slice taken later.
-`Pairs` answers the questions a formula asks about two sets of points. An engine may hand a kernel
-a subclass of `Pairs` that answers faster; the formula does not notice.
+centred, with their squared norms). Each is made on first use and shared by every later view.
+`Pairs` has what a formula needs to know about two sets of points. An engine may give a kernel a
+subclass of `Pairs` that is faster, without a change to the formula.
 """
 
+import threading
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 from sklearn.metrics.pairwise import manhattan_distances
 
 from maxmargin import arrays
+from maxmargin.arrays import CANCELLED
 from maxmargin.errors import OVERFLOW, KernelError
 
-CANCELLED = 1e-6  # of |x|^2 + |z|^2: a distance below it has lost six digits to rounding, or more
+
+class _Source:
+    """All rows that were given, and facts about them that are found once."""
+
+    def __init__(self, X, centre_of, may_be_thin):
+        self.X, self._centre_of, self._may_be_thin = X, centre_of, may_be_thin
+        self.lock, self.matrices = threading.RLock(), {}
+
+    @cached_property
+    def is_thin(self):
+        if self._centre_of is not None:
+            return self._centre_of.is_thin
+        return self._may_be_thin and arrays.is_thin(self.X)
+
+    @cached_property
+    def stored_per_row(self):
+        X = self.X
+        stored = np.count_nonzero(X) if self.is_thin else arrays.n_stored(X)
+        return stored / max(1, arrays.n_rows(X))
+
+    @cached_property
+    def origin(self):
+        """The middle of the rows; None if X is sparse and a shift would fill it."""
+        if self._centre_of is not None:
+            return self._centre_of.origin
+        is_scarce = arrays.is_sparse(self.X) and not arrays.is_mostly_full(self.X)
+        return None if is_scarce or self.is_thin else arrays.middle(self.X)
 
 
 class Points:
-    """Rows of X, ready for kernel evaluation.
+    """Rows of X, ready for kernel evaluation. `points[rows]` is a view of some of them.
+
+    The forms that a formula needs are made once for all rows, and a view takes its part. (A form in
+    float64 is as large as X itself, so for all rows it is made only if they need it, or after
+    `kept`.)
 
     Parameters
     ----------
@@ -27,86 +60,220 @@ class Points:
     dtype : dtype
         The precision in which dot products are formed.
     index : array of int, optional
-        The row numbers in the training set, which is what a precomputed kernel looks up.
+        The row numbers in the training set, by which a precomputed kernel finds its entries.
     centre_of : Points, optional
-        Whose middle is subtracted before distances are formed (default: its own). Distances do not
-        change, but the rounding error of |x|^2 + |z|^2 - 2 x.z does: without it, data far from the
-        origin would lose every digit.
+        The points whose middle is subtracted before distances are formed (default: its own).
+        Distances do not change, but the rounding error of |x|^2 + |z|^2 - 2 x.z does: without it,
+        data far from the origin would lose every digit.
     may_be_thin : bool
-        Whether dense rows that are mostly zeros may be held as sparse ones for dot products, as
-        who can multiply those faster may wish.
+        Whether dense rows that are mostly zeros may be held as sparse ones for dot products, if the
+        engine multiplies these faster.
     """
 
     def __init__(self, X, dtype=np.float64, index=None, centre_of=None, may_be_thin=False):
         self.dtype = np.dtype(dtype)
-        self._centre_of = centre_of
-        self._may_be_thin = may_be_thin
-        self.index = np.arange(arrays.n_rows(X)) if index is None else index
-        self._whole, self._rows = None, None
-        self._forms = {"X": X}
+        self.source = _Source(X, centre_of, may_be_thin)  # all views of the rows share it
+        self._places = np.arange(arrays.n_rows(X))
+        self.index = self._places if index is None else index
+        self._parent = self._rows = None
+        self._keeps = self.dtype != np.float64
+        self._forms, self._in_dtype, self._pieces = {"X": X}, {}, ()
 
     def __len__(self):
-        return len(self.index)
+        return len(self._places)
 
     def __getitem__(self, rows):
         part = copy(self)
-        part.index = self.index[rows]
-        part._whole, part._rows = self, rows
-        part._forms = {}
+        part.index, part._places = self.index[rows], self._places[rows]
+        part._parent, part._rows = self, rows
+        part._forms, part._in_dtype, part._pieces = {}, {}, ()
         return part
 
-    def _form(self, name, make=None):
-        """Made once for the whole set; a part takes its rows from the whole."""
+    def join(self, *parts):
+        """A view of several sets of rows one after the other, which become its `pieces`."""
+        joined = self[np.concatenate(parts)]
+        joined._pieces = tuple(self[rows] for rows in parts)
+        return joined
+
+    @property
+    def pieces(self):
+        """The views that `join` has put side by side, or the points themselves."""
+        return self._pieces or (self,)
+
+    def astype(self, dtype):
+        """The same points in another precision."""
+        dtype = np.dtype(dtype)
+        if self.dtype == dtype:
+            return self
+        with self.source.lock:
+            return self._known_in(dtype)
+
+    def _known_in(self, dtype):
+        if dtype not in self._in_dtype:
+            if self._parent is None:
+                other = copy(self)
+                other.dtype, other._forms = dtype, {"X": self._forms["X"]}
+                other._in_dtype = {}
+                other._keeps = other.dtype != np.float64
+            else:
+                other = self._parent.astype(dtype)[self._rows]
+            self._in_dtype[dtype] = other
+        return self._in_dtype[dtype]
+
+    def positions(self, index):
+        """The positions among the points of rows with these numbers in the training set."""
+        return index if self.index is self._places else np.searchsorted(self.index, index)
+
+    def kept(self):
+        """The points, whose forms are then made for the whole, even in float64."""
+        self._keeps = True
+        return self
+
+    @property
+    def key(self):
+        """A key that is equal for views of the same source with the same rows, in any precision."""
+        n = self.n_of_whole
+        is_whole = len(self) == n and np.array_equal(self._places, np.arange(n))
+        return None if is_whole else self._places.tobytes()
+
+    @property
+    def n_of_whole(self):
+        """How many points the source of this view has."""
+        return arrays.n_rows(self.source.X)
+
+    @property
+    def shape(self):
+        return (len(self), *np.shape(self.source.X)[1:])
+
+    def variance(self, weight=None):
+        """The variance of all entries, each row counted as often as its weight says."""
+        return arrays.variance(self.X, weight)
+
+    def on_host(self, rows):
+        """Some rows as they were given."""
+        return self[rows].X
+
+    def squared_lengths(self):
+        """The squared distance of every row from the origin, in float64."""
+        if self.origin is None:
+            return arrays.squared_norms(self.X)
+        parts = arrays.blocks(len(self), max(1, 1_000_000 // max(1, self.shape[1])))
+        shifted = (arrays.dense(self.X[part]) - self.origin for part in parts)
+        return np.concatenate([arrays.squared_norms(rows) for rows in shifted])
+
+    def projected(self, rng):
+        """Every row times one random direction, by which equal rows are found."""
+        return np.asarray(self.X @ rng.standard_normal(self.shape[1]))
+
+    def are_equal(self, rows, others):
+        """Whether each of `rows` is the same point as the one of `others` beside it."""
+        difference = abs(arrays.take(self.X, rows) - arrays.take(self.X, others))
+        return np.asarray(difference.sum(axis=1)).ravel() == 0.0
+
+    def entries(self, columns):
+        """X at these rows and columns, as a dense array."""
+        if arrays.is_sparse(self.source.X):
+            return self.X[:, columns].toarray()
+        return self.source.X[np.ix_(self._places, columns)]
+
+    def entry_of_each(self, columns):
+        """X at one given column for each row."""
+        return np.asarray(self.source.X[self._places, columns]).ravel()
+
+    def whole_matrix(self, kernel, other, diagonal=False):
+        """The entries for these points and others, from the matrix of all rows, made once."""
+        source, theirs = self.source, other.source
+        key = kernel.key, None if theirs is source else theirs  # itself would be a cycle
+        with source.lock:
+            if key not in source.matrices:
+                source.matrices[key] = kernel.of_all(source.X, theirs.X)
+        matrix = source.matrices[key]
+        return (
+            matrix[self._places, self._places]
+            if diagonal
+            else matrix[np.ix_(self._places, other._places)]
+        )
+
+    def _form(self, name, make):
+        """A form, which is made once for the whole set; a view takes its rows from the whole.
+
+        Machines that are solved side by side share the whole, so a lock lets one at a time make it.
+        A view belongs to one of them.
+        """
         if name not in self._forms:
-            whole = self._whole
-            self._forms[name] = (
-                make() if whole is None else arrays.take(getattr(whole, name), self._rows)
-            )
+            if self._parent is None:
+                with self.source.lock:
+                    self._forms[name] = self._forms[name] if name in self._forms else make()
+            elif self._parent._shares(name):
+                self._forms[name] = arrays.take(getattr(self._parent, name), self._rows)
+            else:
+                self._forms[name] = make()
         return self._forms[name]
+
+    def _shares(self, name):
+        """Whether a view takes its rows of a form from here."""
+        if name in self._forms or self._keeps:
+            return True
+        return self._parent is not None and self._parent._shares(name)
 
     @property
     def X(self):
         """The rows as they were given."""
-        return self._form("X")
+        return self._form("X", self._given)
+
+    def _given(self):
+        """The rows as they were given, without keeping the copy that a view makes."""
+        known = self._forms.get("X")
+        return arrays.take(self.source.X, self._places) if known is None else known
+
+    @property
+    def is_stretch(self):
+        """Whether these rows lie side by side among all that were given."""
+        if self._parent is None:
+            return True
+        return isinstance(self._rows, slice) and self._rows.step is None and self._parent.is_stretch
+
+    def given(self, rows):
+        """A stretch of the rows as they were given, which is not a copy if it need not be."""
+        if not self.is_stretch:
+            return arrays.take(self.source.X, self._places[rows])
+        start, stop = (int(self._places[0]), int(self._places[-1]) + 1) if len(self) else (0, 0)
+        part = slice(start + rows.start, min(start + rows.stop, stop))
+        is_all = part == slice(0, self.n_of_whole)
+        return self.source.X if is_all else arrays.take(self.source.X, part)
+
+    @property
+    def stored_per_row(self):
+        """How many numbers a row holds for dot products, on average over all rows."""
+        return self.source.stored_per_row
 
     @property
     def is_thin(self):
-        other = self._whole or self._centre_of
-        if other is not None:
-            return other.is_thin
-        if "is_thin" not in self._forms:
-            self._forms["is_thin"] = self._may_be_thin and arrays.is_thin(self.X)
-        return self._forms["is_thin"]
+        return self.source.is_thin
+
+    @property
+    def origin(self):
+        """The point that distances are measured from; None if it is the coordinates' origin."""
+        return self.source.origin
 
     @property
     def numbers(self):
         """The rows in the working precision."""
 
         def numbers():
-            if self.is_thin and not arrays.is_sparse(self.X):
-                return arrays.sparse_rows(self.X, self.dtype)
-            return self.X.astype(self.dtype, copy=False)
+            X = self._given()
+            if self.is_thin and not arrays.is_sparse(X):
+                return arrays.sparse_rows(X, self.dtype)
+            return X.astype(self.dtype, copy=False)
 
         return self._form("numbers", numbers)
-
-    @property
-    def origin(self):
-        """The point that distances are measured from: the middle, if a shift does not fill X."""
-        other = self._whole or self._centre_of
-        if other is not None:
-            return other.origin
-        if "origin" not in self._forms:
-            keep = arrays.is_sparse(self.X) and not arrays.is_mostly_full(self.X)
-            keep = keep or self.is_thin
-            self._forms["origin"] = None if keep else arrays.middle(self.X)
-        return self._forms["origin"]
 
     @property
     def centred(self):
         """The rows in the working precision, shifted to the origin."""
         if self.origin is None:
             return self.numbers
-        return self._form("centred", lambda: _shifted(self.X, self.origin, self.dtype))
+        return self._form("centred", lambda: _shifted(self._given(), self.origin, self.dtype))
 
     @property
     def centred_squared_norms(self):
@@ -120,22 +287,22 @@ class Points:
 
     @property
     def n_bytes(self):
-        """The memory that the forms take beside X itself."""
+        """The memory that the forms take besides X itself."""
         held = (form for form in self._forms.values() if hasattr(form, "shape"))
         own = {id(form): form for form in held}
-        own.pop(id(self._forms["X"]), None)
+        own.pop(id(self.source.X), None)
         return sum(arrays.n_bytes(form) for form in own.values())
 
 
 def _shifted(X, centre, dtype):
     shifted = np.empty(X.shape, dtype=dtype)
     for rows in arrays.blocks(X.shape[0], max(1, 1_000_000 // max(1, X.shape[1]))):
-        shifted[rows] = arrays.dense(X[rows]) - centre  # in float64, rounded once
+        shifted[rows] = arrays.dense(X[rows]) - centre  # formed in float64, rounded once
     return shifted
 
 
 def _mend(distances, norms, A, B):
-    """Compute those that have lost their digits again, from the differences."""
+    """Compute distances that have lost their digits again, from the differences."""
     n_rows, n_columns = distances.shape
     width = (arrays.n_stored(A) + arrays.n_stored(B)) // max(1, n_rows + n_columns)
     for strip in arrays.blocks(n_rows, max(1, 1_000_000 // max(1, n_columns))):
@@ -147,7 +314,7 @@ def _mend(distances, norms, A, B):
 
 
 class Pairs:
-    """All pairs of a point of `A` and a point of `B`, and what a kernel may ask about them.
+    """All pairs of a point of `A` and a point of `B`, and what a kernel may need about them.
 
     Every method returns a new array that the caller may overwrite.
     """
@@ -162,7 +329,7 @@ class Pairs:
 
     def squared_distances(self):
         """|x - z|^2 for every pair, never negative, exactly zero between a point and itself."""
-        # Both norms at once: one after the other, their order would show in the last digit.
+        # The norms are added first, or their order would show in the last digit.
         norms = self.A.centred_squared_norms[:, None] + self.B.centred_squared_norms
         distances = arrays.dots(self.A.centred, self.B.centred)
         distances *= -2
@@ -182,9 +349,22 @@ class Pairs:
 
     def cityblock_distances(self):
         """The sum of |x_k - z_k| over the features, for every pair."""
-        # From the rows as given: differences of rounded numbers would lose their digits.
+        # It takes the rows as given, because differences of rounded numbers would lose digits.
         A, B = (points.X.astype(np.float64, copy=False) for points in (self.A, self.B))
         return manhattan_distances(A, B).astype(self.A.dtype, copy=False)
+
+
+def finite(values, name):
+    """The values, unless one of them is not finite: then an error names what they are."""
+    if not arrays.is_finite(values):
+        raise KernelError(OVERFLOW.format(name))
+    return values
+
+
+def diagonal_values(kernel, points):
+    """k(x, x) of every point; where it overflows, the matrix will raise an error."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(kernel.diagonal_formula(points.astype(np.float64)), dtype=np.float64)
 
 
 def points_of(X, Z=None):

@@ -1,11 +1,11 @@
-"""gamma, the width parameter that several kernels share, and its two names that depend on data."""
+"""gamma, the width parameter of several kernels, and its two names that depend on the data."""
 
 from copy import copy
 from math import isfinite
 
-from maxmargin import arrays
 from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels.base import as_rows, check_number
+from maxmargin.kernels.pairs import Points
 
 NAMED_GAMMAS = ("scale", "auto")
 
@@ -22,7 +22,7 @@ def check_gamma(kernel):
             f"{name}: gamma must be 'scale', 'auto' or a number of at least 0, "
             f"got {kernel.gamma!r}."
         )
-    # Zero makes the kernel constant: of no use, but scikit-learn accepts it.
+    # Zero makes the kernel constant, which is of no use, but scikit-learn accepts it.
     check_number(kernel, "gamma", kernel.gamma, at_least=0.0)
 
 
@@ -34,9 +34,9 @@ def resolved_gamma(kernel, X, sample_weight=None):
     """
     gamma = kernel.gamma
     if isinstance(gamma, str) and gamma in NAMED_GAMMAS:
-        X = as_rows(X)
-        n_features = max(1, X.shape[1])
-        spread = arrays.variance(X, sample_weight) if gamma == "scale" else 1.0
+        points = X if isinstance(X, Points) else Points(as_rows(X))
+        n_features = max(1, points.shape[1])
+        spread = points.variance(sample_weight) if gamma == "scale" else 1.0
         if not isfinite(spread):
             raise KernelError(OVERFLOW.format("the variance of X"))
         gamma = 1.0 / (n_features * spread) if spread > 0 else 1.0

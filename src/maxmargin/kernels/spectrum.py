@@ -9,8 +9,8 @@ from maxmargin.errors import OVERFLOW, KernelError
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.custom import Custom
 
-# Eigenvalues of a float64 matrix are known to a few times 1e-16 of the largest; a kernel whose
-# smallest one lies within this share of it is positive semidefinite as far as rounding can tell.
+# Eigenvalues of a float64 matrix are known to a few times 1e-16 of the largest. One that is no more
+# than this share of the largest below zero may be rounding.
 ROUNDING = 1e-10
 
 
@@ -24,7 +24,7 @@ class MercerReport:
     asymmetry : float
         The largest |K_ij - K_ji|.
     satisfied : bool
-        Symmetric and without a negative eigenvalue, up to rounding.
+        Whether it is symmetric and without a negative eigenvalue, up to rounding.
     """
 
     smallest_eigenvalue: float
@@ -75,11 +75,11 @@ def mercer(kernel, X):
 
 
 def is_positive_semidefinite(K):
-    """Whether no eigenvalue of K is negative, up to rounding: a factor of K that has been lifted by
-    as much exists exactly then, and costs a tenth of the eigenvalues.
+    """Whether no eigenvalue of K is negative, up to rounding.
 
-    Rows and columns are divided by sqrt(K_ii) first, which changes no sign of an eigenvalue, so
-    that one large entry does not hide what is negative among small ones.
+    K plus that rounding on its diagonal has a Cholesky factor exactly then, which costs a tenth of
+    the eigenvalues. Rows and columns are divided by sqrt(K_ii) first, which changes no sign of an
+    eigenvalue, so that one large entry does not hide a negative eigenvalue among small ones.
     """
     diagonal = np.diagonal(K)
     is_there = diagonal > 0
@@ -88,7 +88,7 @@ def is_positive_semidefinite(K):
     lengths = np.sqrt(diagonal[is_there])
     cosines = K[np.ix_(is_there, is_there)] / lengths / lengths[:, None]
     lifted = (cosines + cosines.T) / 2
-    size = np.linalg.norm(lifted) / np.sqrt(max(1, len(lifted)))  # at most the largest eigenvalue
+    size = np.linalg.norm(lifted) / np.sqrt(max(1, len(lifted)))  # <= the largest eigenvalue
     lifted.flat[:: len(lifted) + 1] += ROUNDING * size
     try:
         linalg.cholesky(lifted, lower=True, overwrite_a=True, check_finite=False)
@@ -100,7 +100,7 @@ def is_positive_semidefinite(K):
 def _kernel_of(given):
     if isinstance(given, Kernel):
         return given
-    if callable(given) and not isinstance(given, type):  # a class is an instance forgotten
+    if callable(given) and not isinstance(given, type):  # a class lacks its brackets
         return Custom(given)
     shown = given.__name__ if isinstance(given, type) else repr(given)
     raise TypeError(

@@ -2,14 +2,7 @@
 
 from maxmargin.problems.certificate import Certificate, certify
 from maxmargin.problems.dual import DualProblem
-from maxmargin.problems.reductions import (
-    c_svc,
-    epsilon_svr,
-    hard_margin,
-    nu_svc,
-    nu_svr,
-    one_class,
-)
+from maxmargin.problems.reductions import c_svc, epsilon_svr, hard_margin, nu_svc, nu_svr, one_class
 
 __all__ = [
     "Certificate",

@@ -21,13 +21,12 @@ class DualProblem:
 
     Attributes
     ----------
-    kernel : Kernel
-        With every parameter a number.
-    X : array or sparse matrix of shape (n, d)
+    matrix : KernelMatrix
+        K, as an engine holds it (`engines/base.py`).
     linear : array of shape (n,)
         p, the linear term.
     lower, upper : arrays of shape (n,)
-        With lower <= 0 <= upper.
+        The box, with lower <= 0 <= upper.
     epsilon : array of shape (n,)
         The price of |c_i|: the half-width of the tube in regression, zero elsewhere.
     groups : array of int of shape (n,)
@@ -37,11 +36,10 @@ class DualProblem:
     start : array of shape (n,)
         A feasible point.
     rows : array of int of shape (n,), optional
-        The row of X that each variable belongs to, where a row has more than one.
+        The point that each variable belongs to, where a point has more than one.
     """
 
-    kernel: object
-    X: object
+    matrix: object
     linear: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
@@ -56,6 +54,15 @@ class DualProblem:
         """The number of variables."""
         return len(self.linear)
 
+    @property
+    def kernel(self):
+        """The kernel, with every parameter a number."""
+        return self.matrix.kernel
+
+    @property
+    def points(self):
+        return self.matrix.points
+
     def row_of(self, variables):
         return variables if self.rows is None else self.rows[variables]
 
@@ -67,7 +74,7 @@ class DualProblem:
         return rows, np.bincount(position, weights=values, minlength=len(rows))
 
     def per_variable(self, values):
-        """What each row has, for every variable of it."""
+        """The value of each row, repeated for every variable that belongs to it."""
         return values if self.rows is None else values[self.rows]
 
     @property
@@ -75,8 +82,43 @@ class DualProblem:
         return len(self.totals)
 
     def objective(self, coef, expansion):
-        """The dual objective, given the expansion f = Kc."""
+        """The dual objective, given the expansion Kc."""
         return float(coef @ self.linear - self.epsilon @ np.abs(coef) - 0.5 * coef @ expansion)
+
+    def expansion(self, coef, told=None):
+        """Kc, in float64, from the data; None if `told`, which hears how far it is, ends it."""
+        support = np.flatnonzero(coef)
+        if not len(support):
+            return np.zeros(self.n)
+        f = self.matrix.expansion(*self.per_row(support, coef[support]), told)
+        return None if f is None else self.per_variable(f)
+
+    def seconds_to_expand(self, coef):
+        """About how long `expansion` takes."""
+        return self.matrix.seconds_to_expand(np.count_nonzero(coef))
+
+    def diagonal(self):
+        """K_ii of every variable."""
+        return self.per_variable(self.matrix.diagonal())
+
+    def offsets(self, coef):
+        """What is added to the gradient for a rise, and for a fall, of each variable.
+
+        It is the slope of epsilon |c|, or beyond any gradient where the box forbids the move.
+        """
+        from maxmargin.compiled.smo import fill_offsets
+
+        up, low = np.empty(self.n), np.empty(self.n)
+        fill_offsets(coef, self.lower, self.upper, self.epsilon, up, low)
+        return up, low
+
+    def biases(self, coef, expansion):
+        """The multiplier b_h of each group that fits the coefficients best."""
+        from maxmargin.compiled.smo import bias_of
+
+        gradient, offsets = self.linear - expansion, self.offsets(coef)
+        groups = range(self.n_groups)
+        return np.array([bias_of(gradient, *offsets, self.groups, group) for group in groups])
 
     def scaled(self, factor):
         """The problem that factor * c solves when c solves this one, and p = 0."""
@@ -86,9 +128,10 @@ class DualProblem:
         return replace(self, **{name: factor * getattr(self, name) for name in parts})
 
     def start_from(self, coef):
-        """A feasible point near the coefficients that an earlier fit gave the rows."""
-        if self.rows is not None:
-            coef = np.concatenate([np.maximum(coef, 0.0), np.minimum(coef, 0.0)])
+        """A feasible point near the coefficients that an earlier fit gave the points. Where a point
+        has several variables, those whose box allows the sign take it."""
+        coef = self.per_variable(coef)
+        coef = coef * np.where(coef > 0, self.upper > 0, self.lower < 0)
         size, wanted = np.abs(coef).sum(), np.abs(self.totals).sum()
         if size > 0 and wanted > 0:  # where the sums are fixed, a model may have been rescaled
             coef = coef * (wanted / size)
@@ -97,8 +140,8 @@ class DualProblem:
     def nearest_feasible(self, coef):
         """Bring any vector into the feasible set: clip to the box, then mend each group's sum.
 
-        What is missing is taken from one variable after the other, so that few of them change; and
-        first by shrinking, because that never needs a new support vector.
+        What is missing is taken from one variable after the other, so that few of them change.
+        Variables first move towards zero, because that never needs a new support vector.
         """
         coef = np.clip(coef, self.lower, self.upper)
         for group, total in enumerate(self.totals):
@@ -107,10 +150,16 @@ class DualProblem:
                 now = coef[members]
                 missing = total - now.sum()
                 if abs(missing) <= 1e-12 * np.abs(now).sum():
-                    break  # rounding: not worth a new support vector
+                    break  # rounding is not worth a new support vector
                 bound = (self.upper if missing > 0 else self.lower)[members]
-                shrinking = np.where(np.sign(now) == -np.sign(missing), -now, 0.0)
-                room = np.abs(bound - now if outward else shrinking)
+                inward = np.where(np.sign(now) == -np.sign(missing), -now, 0.0)
+                room = np.abs(bound - now if outward else inward)
                 before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
                 coef[members] += np.sign(missing) * np.clip(abs(missing) - before, 0.0, room)
         return np.clip(coef, self.lower, self.upper)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # the engine says what overflowed
+def walk(sizes, coef):
+    """The sum in Kc of random errors of the entries of K, where |K_ij| <= size_i size_j."""
+    return float(np.max(sizes, initial=0.0) * np.linalg.norm(sizes * coef))

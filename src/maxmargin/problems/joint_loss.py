@@ -15,18 +15,22 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.certificate import Certificate, relative_difference
 
 
 @dataclass(frozen=True)
 class JointLoss:
-    """All classes of one problem; `labels` count from 0, `bias` is the constant feature, or 0."""
+    """The problem of all classes; `labels` count from 0, `bias` is the constant feature, or 0.
+
+    `present` says which classes of a larger set these are, for a caller that has one.
+    """
 
     X: object
     bias: float
     labels: np.ndarray
     n_classes: int
     C: np.ndarray
+    present: np.ndarray | None = None
 
     @property
     def n(self):
@@ -57,13 +61,20 @@ class JointLoss:
         return -0.5 * float(np.sum(W**2)) - float(alpha[~self.is_own].sum())
 
     def feasible(self, prices):
-        """The dual point that charges each point these prices (none is negative, and they sum to
-        C_i) for the classes that are not its own; what rounding adds is taken off."""
+        """The dual point that charges each point these prices for the classes that are not its own.
+
+        No price is negative, and those of a point sum to C_i; what rounding adds is taken off.
+        """
         alpha = np.where(self.is_own, 0.0, -prices)
         charged = -alpha.sum(axis=1)
         alpha *= np.where(charged > self.C, self.C / np.maximum(charged, self.C), 1.0)[:, None]
         alpha[self.is_own] = np.minimum(-alpha.sum(axis=1), self.C)
         return alpha
+
+    def relative_gap(self, W, alpha):
+        """The relative duality gap between W and alpha."""
+        primal = self.primal(W, self.decisions(W))
+        return float(relative_difference(primal, self.dual(alpha, self.weights_of(alpha))))
 
     def certify(self, W, alpha, tol):
         """Certify W by a dual point; `tol` bounds the relative duality gap."""

@@ -14,7 +14,7 @@ of which no term is negative: the sum has no cancellation and can be trusted dow
 w >= 0 the constraint of the dual is Z'v <= penalty, and the rest is the same.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,17 +24,17 @@ from scipy import sparse
 from maxmargin import arrays
 from maxmargin.problems.certificate import Certificate
 
-ROUNDING = 1e-14  # by which the difference of two objectives may be wrong, relative to them
-ROW_BLOCK, COLUMN_BLOCK = 512, 32  # that are turned from pieces of rows into some of columns
-WORTH_GATHERING = 0.3  # the largest part of the columns that is worth a copy
+ROUNDING = 1e-14  # The difference of two objectives may be wrong by this, relative to them.
+ROW_BLOCK, COLUMN_BLOCK = 512, 32  # A dense matrix is centred in pieces of this shape.
+WORTH_GATHERING = 0.3  # No more than this part of the columns is worth copying for a product.
 
 
 @dataclass(frozen=True)
 class Features:
     """Z = matrix - root mean': features less their mean, each row times the root of its weight.
 
-    A dense matrix is centred itself, once, and `mean` is zero; a sparse one stays sparse, unless it
-    would take no more room as a dense one: what is centred only in products has fewer digits.
+    A dense matrix is centred itself, once, and `mean` is zero. A sparse one stays sparse and is
+    centred in products, which costs digits, unless it would take no more room as a dense one.
     """
 
     matrix: object
@@ -50,7 +50,7 @@ class Features:
             return cls(sparse.csc_array(X.multiply(root[:, None])), root, mean)
         matrix = np.empty(X.shape, order="F")  # the solver reads columns
         is_weighted = bool(np.any(weight != 1.0))
-        # The first rows of all columns would touch all memory of the matrix at once.
+        # Blocks of columns are filled in turn, because rows would touch the whole memory at once.
         for columns in arrays.blocks(X.shape[1], COLUMN_BLOCK):
             for rows in arrays.blocks(len(X), ROW_BLOCK):
                 matrix[rows, columns] = X[rows, columns] - mean[columns]
@@ -64,7 +64,7 @@ class Features:
 
     @property
     def mean_stored(self):
-        """Values that are stored of a feature, on average."""
+        """How many values of a feature are stored, on average."""
         n_stored = arrays.n_stored(self.matrix)
         return n_stored / self.n_features
 
@@ -73,7 +73,7 @@ class Features:
         return self.matrix.T @ residual - self.mean * (self.root @ residual)
 
     def combination(self, w):
-        """Zw, from the columns that count."""
+        """Zw, from the columns whose weight is not zero."""
         used = np.flatnonzero(w)
         if len(used) > WORTH_GATHERING * len(w):
             used = slice(None)
@@ -106,10 +106,14 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class LassoProblem:
-    """One target, centred and weighted like the features; `positive` asks for w >= 0."""
+    """One target, centred and weighted like the features, and the penalty that w pays.
+
+    `positive` asks for w >= 0.
+    """
 
     features: Features
     y: np.ndarray
+    penalty: float = 0.0
     positive: bool = False
 
     @property
@@ -118,7 +122,7 @@ class LassoProblem:
 
     @property
     def scale(self):
-        """|y|^2, in which gaps are measured."""
+        """|y|^2, the unit in which gaps are measured."""
         return float(self.y @ self.y)
 
     def at(self, w):
@@ -126,52 +130,67 @@ class LassoProblem:
         residual = self.y - self.features.combination(w)
         return Point(w, residual, self.features.correlations(residual))
 
-    def start(self):
-        """The point at w = 0, where products that are too large for floats show first."""
+    def start(self, w=None):
+        """The point where a search begins, by default w = 0; products that overflow show here."""
         with np.errstate(over="ignore", invalid="ignore"):
-            point = self.at(np.zeros(self.features.n_features))
+            point = self.at(np.zeros(self.features.n_features) if w is None else w)
             if not np.all(np.isfinite(point.correlations)) or not np.isfinite(self.scale):
                 raise ValueError("Lasso: the products of X and y overflow. Scale the data.")
         return point
+
+    def priced(self, alpha):
+        """The problem at another alpha."""
+        return replace(self, penalty=alpha * self.total_weight)
 
     def largest_alpha(self, start):
         """The smallest alpha at which w = 0 is optimal."""
         return float(np.max(self.pull(start.correlations), initial=0.0)) / self.total_weight
 
     def pull(self, correlations):
-        """How strongly each feature asks to be in use: it comes in when this is above the penalty.
+        """How strongly each feature asks to be in use: |Z'r|, or Z'r itself where w >= 0 is asked.
 
-        |Z'r|, or Z'r itself where only a positive weight is allowed.
+        A feature that is out of use comes in when its pull is above the penalty.
         """
         return correlations if self.positive else np.abs(correlations)
 
-    def gap(self, point, penalty):
-        """P - D; at most so much can be gained."""
-        return self._gap_and_multiple(point, penalty)[0]
+    def objective(self, point):
+        """P."""
+        return 0.5 * float(point.residual @ point.residual) + self._price(point)
 
-    def _gap_and_multiple(self, point, penalty):
+    def _price(self, point):
+        return self.penalty * float(np.abs(point.w).sum())
+
+    def gap(self, point):
+        """P - D, which is the most that can be gained."""
+        return self._gap_and_multiple(point)[0]
+
+    def mean_gap(self, point):
+        """The gap in the scale of 1/(2n) |r|^2 + alpha |w|_1."""
+        return self.gap(point) / self.total_weight
+
+    def _gap_and_multiple(self, point):
         """The gap, and the s of the best dual point s r."""
         squared = float(point.residual @ point.residual)
         inner = float(point.w @ point.correlations)
         highest = float(np.max(self.pull(point.correlations), initial=0.0))
         multiple = 1.0 if squared == 0.0 else max(0.0, (squared + inner) / squared)
-        if multiple * highest > penalty:
-            multiple = penalty / highest
-        shortfall = penalty * float(np.abs(point.w).sum()) - multiple * inner
+        if multiple * highest > self.penalty:
+            multiple = self.penalty / highest
+        shortfall = self._price(point) - multiple * inner
         return 0.5 * (1.0 - multiple) ** 2 * squared + shortfall, multiple
 
-    def certify(self, point, penalty, tol):
+    def certify(self, point, tol):
         """The proof, in the scale of 1/(2n) |r|^2 + alpha |w|_1.
 
-        `tol` is relative to |y|^2 and a certificate's own to the objective: it is converted.
+        `tol` is relative to |y|^2, and is converted to be relative to the objective.
         """
         squared = float(point.residual @ point.residual)
-        multiple = self._gap_and_multiple(point, penalty)[1]
-        primal = 0.5 * squared + penalty * float(np.abs(point.w).sum())
+        multiple = self._gap_and_multiple(point)[1]
+        primal = self.objective(point)
         dual = multiple * float(point.residual @ self.y) - 0.5 * multiple**2 * squared
         in_use = point.w != 0
-        excess = self.pull(multiple * point.correlations) - penalty
-        slack = penalty - point.correlations[in_use] * np.sign(point.w[in_use])
+        excess = self.pull(multiple * point.correlations) - self.penalty
+        slack = self.penalty - point.correlations[in_use] * np.sign(point.w[in_use])
         size = max(abs(primal), abs(dual))
         weight = self.total_weight
         return Certificate(

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.certificate import Certificate, relative_difference
 
-SMALLEST = 1e-300  # price of a row, of which the inverse is still a number
+SMALLEST = 1e-300  # The inverse of a price as small as this is still finite.
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LinearProblem:
         )  # fmt: skip
 
     def scaled(self, factor):
-        """The problem whose solution, w and c, is that of this one times `factor`."""
+        """The problem whose solution w and c is `factor` times that of this one."""
         names = ("linear", "epsilon", "lower", "upper")
         return replace(self, **{name: factor * getattr(self, name) for name in names})
 
@@ -87,8 +87,34 @@ class LinearProblem:
         value = coef @ self.linear - self.epsilon @ np.abs(coef)
         return float(value - 0.5 * w @ w - 0.5 * self.damping @ coef**2)
 
+    def relative_gap(self, w, coef, dual_w=None):
+        """The relative duality gap between w and c; dual_w = X'c, where that is known."""
+        dual_w = self.weights_of(coef) if dual_w is None else dual_w
+        return float(relative_difference(self.primal(w), self.dual(coef, dual_w)))
+
+    def response(self, w):
+        """The dual point that the decisions of w ask for; the optimal c at an optimal w, if the
+        loss is squared."""
+        return self.best_response(self.linear - self.decisions(w))
+
+    def dual_start(self, start):
+        """The dual point at which to begin: zero, that of a solution, or what its w asks for.
+
+        At the kink of a plain loss c does not follow from w, so what w asks for is scaled down to
+        where the dual objective is largest.
+        """
+        if start is None:
+            return np.zeros(self.n)
+        if start.coef is not None:
+            return np.clip(start.coef, self.lower, self.upper)
+        coef = self.response(start.weights)
+        slope = float(coef @ self.linear - self.epsilon @ np.abs(coef))
+        w = self.weights_of(coef)
+        curvature = float(w @ w + self.damping @ coef**2)
+        return coef * min(max(slope / max(curvature, SMALLEST), 0.0), 1.0)
+
     def certify(self, w, coef, tol):
-        """Certify w by a dual point; its own X'c is computed here.
+        """Certify w by a dual point c, whose X'c is computed here.
 
         `tol` bounds the relative duality gap.
         """
@@ -109,7 +135,7 @@ class LinearProblem:
         )
 
     def certificate(self, primal, dual, coef, tol):
-        """A certificate of the gap between two objectives, and where a dual point stands.
+        """A certificate of the gap between two objectives, and of where a dual point stands.
 
         The other conditions are not measured one by one here.
         """
@@ -139,10 +165,32 @@ class LinearProblem:
         return np.maximum(rise, fall) - self.epsilon
 
 
-def linear_svc(X, y, C, bias, squared):
+class L1LinearProblem(LinearProblem):
+    """The problem with |w|_1 in place of 1/2 |w|^2, whose dual has |X'c| <= 1 in every feature.
+
+    Any c is scaled down to meet that.
+    """
+
+    def primal(self, w):
+        return self.loss(w) + float(np.abs(w).sum())
+
+    def inside(self, coef, dual_w):
+        return coef / max(1.0, float(np.max(np.abs(dual_w), initial=0.0)))
+
+    def dual(self, coef, w):
+        inside = self.inside(coef, w)
+        return float(inside @ self.linear - 0.5 * self.damping @ inside**2)
+
+    def certify(self, w, coef, tol):
+        dual_w = self.weights_of(coef)
+        dual = self.dual(coef, dual_w)
+        return self.certificate(self.primal(w), dual, self.inside(coef, dual_w), tol)
+
+
+def linear_svc(X, y, C, bias, squared, l1=False):
     """Hinge loss max(0, 1 - y f) or its square; y is +-1."""
     bound = np.full(len(y), np.inf) if squared else C
-    return LinearProblem(
+    return (L1LinearProblem if l1 else LinearProblem)(
         X, bias, y.astype(np.float64), np.zeros(len(y)), np.where(y > 0, 0.0, -bound),
         np.where(y > 0, bound, 0.0), _damping(C, squared),
     )  # fmt: skip
@@ -158,5 +206,5 @@ def linear_svr(X, y, C, bias, epsilon, squared):
 
 
 def _damping(C, squared):
-    """A row that costs less than SMALLEST has next to no part in w either way."""
+    """The damping. A row that costs less than SMALLEST has next to no influence on w either way."""
     return 0.5 / np.maximum(C, SMALLEST) if squared else np.zeros(len(C))

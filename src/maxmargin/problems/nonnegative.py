@@ -9,22 +9,26 @@ point that belongs to w, with D = b.r - 1/2 |r|^2 - alpha/2 |w|^2.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from maxmargin.problems.certificate import Certificate
 
-TOL = 1e-9  # of a slope, relative to the lengths of its column and of b
+TOL = 1e-9  # A slope may be this, relative to the lengths of its column and of b.
 
 
 @dataclass(frozen=True)
-class NonNegativeProblem:
-    """One target b and its alpha; `lengths` are those of the columns of A above sqrt(alpha) I."""
+class RidgeProblem:
+    """One target b and its alpha, without the constraint."""
 
     A: object
     b: np.ndarray
     alpha: float
-    lengths: np.ndarray
+
+    def square_of_size(self):
+        """The square of the size of A above sqrt(alpha) I."""
+        return float(np.sum(self.A.squared_lengths() + self.alpha))
 
     def value(self, w):
         residual = self.b - self.A @ w
@@ -33,14 +37,26 @@ class NonNegativeProblem:
     def slope(self, w):
         return self.A.T @ (self.b - self.A @ w) - self.alpha * w
 
+
+@dataclass(frozen=True)
+class NonNegativeProblem(RidgeProblem):
+    """The problem with w >= 0; `products` are those of the columns of A."""
+
+    products: object
+
+    @cached_property
+    def lengths(self):
+        """The lengths of the columns of A above sqrt(alpha) I."""
+        return np.sqrt(self.products.squares + self.alpha)
+
     def terms(self, w):
-        """The size of what the residual is the difference of, and rounding leaves a share of."""
+        """The size of the terms whose difference the residual is; its rounding is a share of it."""
         return float(np.linalg.norm(self.b) + self.lengths @ np.abs(w))
 
     def steepness(self, w):
         """The slopes relative to their terms.
 
-        Zero for a column whose square is zero: no weight of it is any better than none.
+        The slope of a column of length zero is zero, because its weight changes nothing.
         """
         size = np.where(self.lengths > 0, self.lengths, np.inf) * (self.terms(w) or 1.0)
         return self.slope(w) / size
@@ -61,5 +77,5 @@ class NonNegativeProblem:
             n_free=int(np.sum(w > 0)),
             n_bound=0,
             tol=TOL,
-            largest_gap=np.inf,  # of a perfect fit both objectives are rounding
+            largest_gap=np.inf,  # both objectives of a perfect fit are rounding
         )

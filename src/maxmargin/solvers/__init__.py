@@ -8,6 +8,7 @@ _CLASSES = {
     "smo_random_pair": "SMORandomPair",
     "smo_platt": "SMOPlatt",
     "smo_pairs": "SMOPairs",
+    "smo_steps": "SMOSteps",
     "coordinate_ascent": "CoordinateAscent",
     "dual_descent": "DualDescent",
     "one_vs_rest": "OneVsRestDescent",
@@ -15,14 +16,20 @@ _CLASSES = {
     "newton": "Newton",
     "l1_newton": "L1Newton",
     "crammer_singer": "CrammerSinger",
+    "interior_point": "InteriorPoint",
     "coordinate_descent": "CoordinateDescent",
+    "gradient_descent": "GradientDescent",
+    "perceptron": "Perceptron",
+    "lsmr": "LSMR",
+    "nonnegative": "NonNegative",
+    "kernel_system": "ConjugateGradients",
 }
 TEACHING = ("smo_simplified", "smo_random_pair", "smo_platt", "smo_pairs", "coordinate_ascent")
-NAMES = ("smo", *TEACHING)  # of kernel machines
+NAMES = ("smo", "smo_steps", *TEACHING)  # These solve the dual problems of kernel machines.
 
 
 def solver_named(name):
-    """The class of a solver; loads its compiled loops, which `import maxmargin` does not."""
+    """The class of a solver. This loads its compiled loops, which `import maxmargin` does not."""
     return getattr(import_module(f"{__name__}.{name}"), _CLASSES[name])
 
 

@@ -6,39 +6,46 @@ Invariant: every answer is as accurate as an orthogonal factorisation would make
 with less care, such as A'A, is refined against A itself or given up for the singular values.
 """
 
+from collections.abc import Sequence
 from operator import matmul
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.sparse.linalg import LinearOperator, lsmr
+from scipy.sparse.linalg import LinearOperator
 
 from maxmargin import arrays
+from maxmargin.arrays import EPSILON
+from maxmargin.engines import cholesky
+from maxmargin.engines.interrupts import interruptible
 from maxmargin.errors import ConvergenceWarning, warn
 from maxmargin.problems.certificate import combine
 from maxmargin.problems.linear import LinearProblem
-from maxmargin.solvers import cholesky
-from maxmargin.solvers.interrupts import interruptible
+from maxmargin.problems.nonnegative import RidgeProblem
+from maxmargin.solvers.base import Budget, LinearSolution
+from maxmargin.solvers.lsmr import LSMR
+from maxmargin.solvers.several import in_turn
 
-EPSILON, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
-ROW_BLOCK = 4096
-LARGEST = 10_000  # rows of a square matrix of a sparse problem: 800 MB
-LARGEST_BASIS = 10_000_000  # entries of a dense factor of a sparse A: 80 MB
-MOST_WORK = 1e11  # multiplications in a factorisation of a sparse A: some seconds
-REFINEMENTS = 10
-REFINED = 1e-10  # the last correction, relative, above which a Cholesky answer is not trusted
-LSMR_LIMIT = 7  # SciPy's code for having reached maxiter
-# scikit-learn's solvers without a counterpart here that end, if they go on for long enough, where
-# ours do: the first two iterate on products with X, as LSMR does.
+TINY = float(np.finfo(np.float64).tiny)
+ROW_BLOCK = 4096  # Rows are centred this many at a time, so that no other copy of X is made.
+LARGEST = 10_000  # A square matrix of a sparse problem has this many rows at most, or 800 MB.
+# A dense factor of a sparse A has this many entries at most, which take 80 MB.
+LARGEST_BASIS = 10_000_000
+# A factorisation of a sparse A takes this many multiplications at most, which is some seconds.
+MOST_WORK = 1e11
+REFINEMENTS = 10  # This many corrections settle whether a Cholesky answer can be trusted.
+REFINED = 1e-10  # A Cholesky answer is trusted if its last correction is at most this, relatively.
+# These solvers of scikit-learn have no counterpart here, but converge to the same solution; the
+# first two iterate on products with X, as LSMR does.
 SAME_LIMIT = {"lsqr": "lsmr", "sparse_cg": "lsmr", "sag": "auto", "saga": "auto"}
-CERTIFIED = 1e-9  # the largest relative duality gap of a ridge solution
+CERTIFIED = 1e-9  # A certified ridge solution has at most this relative duality gap.
 
 
 class Centred(LinearOperator):
-    """A = diag(root) (X - 1 mean'), of which a sparse X keeps its zeros.
+    """A = diag(root) (X - 1 mean'), in which a sparse X keeps its zeros.
 
     A is `rows` minus a term of rank one, root shift'. Dense rows are centred once and for all and
-    have no shift; a sparse X would fill up, so its shift takes part in every product instead.
+    have no shift. A sparse X would fill up, so its shift takes part in every product instead.
     """
 
     def __init__(self, X, weight, fit_intercept):
@@ -61,7 +68,7 @@ class Centred(LinearOperator):
     def _rmatmat(self, u):
         return self.rows.T @ u - np.outer(self.shift, self.root @ u)
 
-    def _rmatvec(self, u):  # SciPy before 1.14 does not derive it from the products of matrices
+    def _rmatvec(self, u):  # SciPy before 1.14 does not derive it from _rmatmat
         return self._rmatmat(np.reshape(u, (-1, 1)))[:, 0]
 
     def gram(self):
@@ -72,17 +79,18 @@ class Centred(LinearOperator):
         return gram
 
     def columns(self, chosen):
-        """A of some of its columns."""
+        """The operator of some columns of A."""
         return Centred(self._given[:, chosen], self._weight, self._fit_intercept)
 
     def solid(self):
-        """The same, dense if that takes no more room: centred only in products has fewer digits."""
+        """The operator, dense if that takes no more room, because centring in products costs
+        digits."""
         if not self.is_sparse or not arrays.is_mostly_full(self._given):
             return self
         return Centred(arrays.dense(self._given), self._weight, self._fit_intercept)
 
     def squared_lengths(self):
-        """Of the columns."""
+        """The squared lengths of the columns."""
         squares = arrays.squared_norms(self.rows.T)
         return np.maximum(squares - (self.root @ self.root) * self.shift**2, 0.0)
 
@@ -95,12 +103,12 @@ class Centred(LinearOperator):
         return outer
 
     def panels(self, of_columns):
-        """A in dense pieces, each some of its rows; or A', each some columns of A."""
+        """Dense pieces of A, each some of its rows; or of A', each some columns of A."""
         height, width = self.shape[::-1] if of_columns else self.shape
         for part in arrays.blocks(height, max(4096, 4 * width)):
             rows, columns = (slice(None), part) if of_columns else (part, slice(None))
-            # Centred before it is weighted: a heavy row lies close to the mean, and the difference
-            # of their multiples would be mostly rounding.
+            # The piece is centred before it is weighted: a heavy row lies close to the mean, and
+            # the difference of their multiples would be mostly rounding.
             piece = arrays.dense(self._given[rows, columns]) - self.mean[columns]
             piece *= self.root[rows, None]
             yield piece.T if of_columns else piece
@@ -116,8 +124,8 @@ def _gram(rows):
 def weighted_mean(values, weight):
     """The mean of every column.
 
-    Rounding may carry it beyond the values themselves; brought back, the mean of a constant column
-    is that constant, and centring makes the column exactly zero.
+    Rounding may carry it beyond the values themselves. Because it is brought back, the mean of a
+    constant column is that constant, and centring makes the column exactly zero.
     """
     mean = np.asarray(weight @ values) / weight.sum()
     lowest, highest = (arrays.dense(ends(axis=0)).ravel() for ends in (values.min, values.max))
@@ -129,10 +137,10 @@ class Spectrum:
 
         A = U diag(singular) V'   gives   w(alpha) = V diag(singular / (singular^2 + alpha)) U'B
 
-    A tall A is first reduced to a triangle by QR, a piece of rows at a time, and U is never formed;
-    a wide one likewise from the side of its columns. There the orthogonal factor is kept, because
-    w = A'u by itself has few digits where u is much longer than w; only for a sparse A so wide that
-    the factor would not fit does w come through u.
+    A tall A is first reduced to a triangle by QR, a piece of rows at a time, and U is never formed.
+    A wide A is reduced likewise from the side of its columns. There the orthogonal factor is kept,
+    because w = A'u by itself has few digits where u is much longer than w. Only for a sparse A so
+    wide that the factor would not fit does w come through u.
     """
 
     def __init__(self, A, B):
@@ -150,14 +158,14 @@ class Spectrum:
             orthogonal, triangle = interruptible(columns.size * n, np.linalg.qr, columns)
             left, self.singular, self._right = _svd(triangle)
             self._projected, self._basis = self._right @ B, orthogonal @ left
-        # What is below the rounding errors of the largest is no direction of the data, nor is one
-        # along which the squares underflow.
+        # A singular value below the rounding errors of the largest is no direction of the data, nor
+        # is one whose square underflows.
         rounding = max(n, d) * EPSILON * np.max(self.singular)
         self._counts = self.singular > max(rounding, np.sqrt(TINY))
         self.rank = int(np.sum(self._counts))
 
     def weights(self, alpha):
-        """w for one alpha, or one per column of B; of smallest norm where alpha is 0."""
+        """The w for one alpha, or one per column of B; where alpha is 0, that of smallest norm."""
         return self.solution(alpha)[0]
 
     def solution(self, alpha):
@@ -173,7 +181,7 @@ class Spectrum:
 
 
 def _triangle(panels, targets=None):
-    """R of the QR factorisation of all panels on top of each other, the targets beside them."""
+    """The R of a QR factorisation of all panels on top of each other, the targets beside them."""
     R, start = None, 0
     for panel in panels:
         if targets is not None:
@@ -189,48 +197,50 @@ def _svd(square):
 
 
 class RidgeSolution(NamedTuple):
-    """w; the u with w = A'u and the rank of A, where found on the way; and how it was found.
+    """The w, the u with w = A'u and the rank of A where the way leads past them, and the solver.
 
-    `n_iter` counts the iterations for each target of who iterates.
+    `solutions` holds the solution for each target, if the solver iterates.
     """
 
     w: np.ndarray
     u: np.ndarray | None
     rank: int | None
     solver: str
-    n_iter: np.ndarray | None
+    solutions: Sequence[LinearSolution] = ()
 
 
-def least_squares(A, B):
+def least_squares(A, B, budget):
     """The w of smallest norm among those with the smallest |B - A w|, and A's spectrum.
 
     A sparse A whose factorisation would take too long is solved by LSMR, without a spectrum. Its
     limit, from zero, is the same solution; the normal equations would be faster and half as exact.
+    The third value holds LSMR's solutions.
     """
     if _is_heavy(A):
-        return iterated(A, B, np.zeros(B.shape[1]))[0], None
+        w, solutions = iterated(A, B, np.zeros(B.shape[1]), budget)
+        return w, None, solutions
     spectrum = Spectrum(A, B)
-    return spectrum.weights(0.0), spectrum
+    return spectrum.weights(0.0), spectrum, ()
 
 
-def ridge(A, B, alphas, solver="auto", max_iter=None):
+def ridge(A, B, alphas, solver="auto", budget=None):
     """The w that minimises |B - A w|^2 + alpha |w|^2 for each column of B and its alpha."""
     solver = _fitting(A, alphas, SAME_LIMIT.get(solver, solver))
     if solver in ("primal", "dual"):
         try:
             w, u = _by_cholesky(A, B, alphas, solver == "dual")
-            return RidgeSolution(w, u, None, solver, None)
+            return RidgeSolution(w, u, None, solver)
         except linalg.LinAlgError:
             solver = "lsmr" if _is_heavy(A) else "svd"
     if solver == "lsmr":
-        w, n_iter = iterated(A, B, alphas, max_iter)
-        return RidgeSolution(w, None, None, solver, n_iter)
+        w, solutions = iterated(A, B, alphas, budget)
+        return RidgeSolution(w, None, None, solver, solutions)
     spectrum = Spectrum(A, B)
-    return RidgeSolution(*spectrum.solution(alphas), spectrum.rank, solver, None)
+    return RidgeSolution(*spectrum.solution(alphas), spectrum.rank, solver)
 
 
 def ridge_path(A, B, alphas):
-    """w for every alpha, from one factorisation where A allows it; shape (alphas, d, targets)."""
+    """The w for every alpha, from one factorisation if possible; shape (alphas, d, targets)."""
     if _is_heavy(A):
         return np.array([iterated(A, B, np.full(B.shape[1], alpha))[0] for alpha in alphas]), None
     spectrum = Spectrum(A, B)
@@ -238,7 +248,7 @@ def ridge_path(A, B, alphas):
 
 
 def _fitting(A, alphas, solver):
-    """The cheapest way that is exact enough, unless one is asked for."""
+    """The cheapest solver that is exact enough, unless one is asked for."""
     smaller = "primal" if A.shape[1] <= A.shape[0] else "dual"
     if solver != "auto":
         return smaller if solver == "cholesky" else solver
@@ -254,7 +264,7 @@ def _is_heavy(A):
 
 
 def _by_cholesky(A, B, alphas, dual):
-    """(A'A + alpha I) w = A'B, or with u of length n, (AA' + alpha I) u = B and w = A'u."""
+    """Solve (A'A + alpha I) w = A'B, or its dual: (AA' + alpha I) u = B and w = A'u."""
     matrix = A.outer() if dual else A.gram()
     diagonal = np.diagonal(matrix).copy()
     w, u = np.empty((A.shape[1], B.shape[1])), np.empty_like(B)
@@ -268,7 +278,7 @@ def _by_cholesky(A, B, alphas, dual):
 
 
 def _refined(A, B, alpha, factor, dual):
-    """Solve, and correct the answer by what is left of the equation, computed from A itself."""
+    """Solve, and correct the answer by the residual of the equation, computed from A itself."""
     w, u, last = np.zeros((A.shape[1], B.shape[1])), np.zeros_like(B), np.inf
     for _ in range(REFINEMENTS):
         if dual:
@@ -292,7 +302,7 @@ def _refined(A, B, alpha, factor, dual):
 def _largest_share(part, whole):
     """The largest length of a column of `part` over that of its column of `whole`."""
     lengths = np.maximum(column_norms(whole), TINY)
-    with np.errstate(over="ignore"):  # beside nothing, anything is infinitely long
+    with np.errstate(over="ignore"):  # a share of zero is infinite
         return float(np.max(column_norms(part) / lengths))
 
 
@@ -300,39 +310,42 @@ def column_norms(values):
     return np.linalg.norm(values, axis=0)
 
 
-def iterated(A, B, alphas, max_iter=None):
-    """LSMR, as far as rounding lets it go, with a warning where that takes too long.
+def iterated(A, B, alphas, budget=None):
+    """Solve by LSMR as far as rounding allows, with a warning where that takes too long.
 
-    Returns w, and the iterations made for each of its columns.
+    It returns w, and the solution of each of its columns.
     """
-    most = 10 * max(1000, min(A.shape)) if max_iter is None else max_iter
-    options = {"atol": 1e-14, "btol": 1e-14, "conlim": 0, "maxiter": most}
-    w, n_iter = np.empty((A.shape[1], B.shape[1])), np.zeros(B.shape[1], dtype=np.int64)
-    for k, alpha in enumerate(alphas):
-        w[:, k], stopped, n_iter[k], *_ = lsmr(A, B[:, k], damp=np.sqrt(alpha), **options)
-        if stopped == LSMR_LIMIT:
-            slope = float(np.linalg.norm(A.T @ (B[:, k] - A @ w[:, k]) - alpha * w[:, k]))
+    budget = budget or Budget(np.inf)
+    if budget.max_iter == np.inf:
+        budget = budget.limited(10 * max(1000, min(A.shape)))
+    problems = [RidgeProblem(A, b, alpha) for b, alpha in zip(B.T, alphas, strict=True)]
+    solver = LSMR()
+    solutions = in_turn(lambda k, share: solver.solve(problems[k], share), len(problems), budget)
+    for problem, solution in zip(problems, solutions, strict=True):
+        if solution.stopped not in ("converged", "interrupted"):
+            slope = float(np.linalg.norm(problem.slope(solution.weights)))
+            why = "" if solution.stopped == "max_iter" else f" ({solution.stopped})"
             warn(
-                f"LSMR stopped after {most} iterations; of the gradient {slope:.1e} is left. "
-                "Scale the features, or use a larger alpha.",
+                f"LSMR stopped after {solution.n_iter} iterations{why}; of the gradient "
+                f"{slope:.1e} is left. Scale the features, or use a larger alpha.",
                 ConvergenceWarning,
             )
-    return w, n_iter
+    return np.column_stack([solution.weights for solution in solutions]), solutions
 
 
 def certify_ridge(A, B, w, u, alphas):
-    """The duality gap of 1/2 |w|^2 + 1/(2 alpha) |B - A w|^2; None where an alpha is 0.
+    """The duality gap of 1/2 |w|^2 + 1/(2 alpha) |B - A w|^2.
 
-    Or all but: beside a tiny alpha rounding by itself is a gap, of any w, which proves nothing.
+    It is None where an alpha is 0, or so small that rounding alone makes a gap for any w.
 
-    It is a linear machine with a squared loss and no tube, and nothing bounds its dual point u.
-    That is the residuals over alpha, but where the fit is close and alpha small they have few
+    Ridge is a linear machine with a squared loss and no tube, and nothing bounds its dual point u,
+    which is the residuals over alpha. Where the fit is close and alpha is small, these have few
     digits, so a u that the solver has found serves better.
     """
     if np.min(alphas) <= 0:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        is_lost = ~(_gap_of_rounding(A, B, w, u, alphas) <= CERTIFIED)  # or no number
+        is_lost = ~(_gap_of_rounding(A, B, w, u, alphas) <= CERTIFIED)  # NaN is lost, too
         u = (B - A @ w) / alphas if u is None else u
         proofs = [_proof(A, B[:, k], w[:, k], u[:, k], alpha) for k, alpha in enumerate(alphas)]
     if any(lost and not proof.optimal for lost, proof in zip(is_lost, proofs, strict=True)):
@@ -347,10 +360,10 @@ def _proof(A, b, w, u, alpha):
 
 
 def _gap_of_rounding(A, B, w, u, alphas):
-    """The relative gap, for each target, that is left of any w by what rounding may do to it.
+    """The relative gap that rounding leaves to any w, for each target.
 
-    It changes the residuals by a share of their terms, and thereby (or by as much of u) A'u; the
-    gap has the squares of both.
+    Rounding changes the residuals by a share of their terms, and thereby (or by as much of u) A'u;
+    the gap has the squares of both.
     """
     length = np.sqrt(np.sum(arrays.squared_norms(A.rows)))
     in_residuals = EPSILON * (column_norms(B) + length * column_norms(w))

@@ -24,7 +24,7 @@ from maxmargin.solvers.textbook import TextbookSolver
 def maximise_quadratic(A, linear, start, max_sweeps=1000, tol=1e-10):
     """Maximise linear.x - 1/2 x'Ax, A positive definite, one coordinate after the other.
 
-    Returns the path: a row for the start and for every single step, none of which goes down.
+    It returns the path: a row for the start and for every single step, none of which goes down.
 
     Examples
     --------
@@ -57,10 +57,12 @@ def room_alone(problem, coef, i):
     Examples
     --------
     >>> import numpy as np
+    >>> from maxmargin.engines import engine_of
     >>> from maxmargin.kernels import Linear
     >>> from maxmargin.problems import c_svc
     >>> from maxmargin.solvers.coordinate_ascent import room_alone
-    >>> problem = c_svc(Linear(), np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]), np.ones(2))
+    >>> matrix = engine_of("plain").matrix(Linear(), np.array([[0.0], [1.0]]))
+    >>> problem = c_svc(matrix, np.array([-1.0, 1.0]), np.ones(2))
     >>> room_alone(problem, np.array([-0.5, 0.5]), 0)
     (-0.5, -0.5)
     """
@@ -76,16 +78,16 @@ class CoordinateAscent(TextbookSolver):
     def run(self, multipliers):
         while not multipliers.converged():
             reference = self.reference(multipliers)
-            moved = sum(multipliers.step(reference, i) for i in range(multipliers.n))
+            moved = sum(multipliers.step(reference, i, "sweep") for i in range(multipliers.n))
             multipliers.end_round()
             if not moved:
-                return "stalled"  # what is left is rounding
+                return "stalled"  # only rounding is left
         return "converged"
 
     def reference(self, multipliers):
-        """The point that can give most: some coordinate is then sure to gain.
+        """The point that can give most, so that some coordinate is sure to gain.
 
-        Its two candidates are the ends of the most violating pair; the freer one lasts longer.
+        The candidates are the two points of the most violating pair; the one with more room wins.
         """
         i = argmax(-multipliers.E, multipliers.can_rise())
         j = argmax(multipliers.E, multipliers.can_fall())

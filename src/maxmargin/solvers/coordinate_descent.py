@@ -1,39 +1,47 @@
 """The lasso: coordinate descent from afar, the exact solution for given signs nearby.
 
-Few features are in use at the optimum. Coordinate descent over those that seem to be comes close to
-it in a few sweeps, unless features are strongly correlated or more numerous than the points.
+Few features are in use at the optimum. Coordinate descent over those that seem to be in use comes
+close to it in a few sweeps, unless features are strongly correlated or outnumber the points.
 
 The optimum is the solution of a linear system as soon as the signs of w are known. Near an optimum
-(the next step of a path) few of them change, and they are found by trial: a solution with a wrong
-sign loses that feature, one with a correlation above the penalty gains that feature. Where too many
-change at once the penalty is lowered in smaller strides, for w is continuous and piecewise linear
-in it. All this needs only the Gram matrix of a working set of features; one pass over the data then
-gives the duality gap, and the features that the set still lacks.
+(the next step of a path) few of them change, and they are found by trial: a feature whose sign
+comes out wrong leaves, and a feature whose correlation is above the penalty joins. Where too many
+change at once, the penalty is lowered in smaller steps, for w is continuous and piecewise linear in
+it. All this needs only the Gram matrix of a working set of features; one pass over the data then
+gives the duality gap, and the features that the working set still lacks.
 
 Invariant: the gap that ends the search is always computed from the data themselves.
 """
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
 
 from maxmargin.compiled.lasso import block_of, subtract_rows, sweep
-from maxmargin.solvers import cholesky
-from maxmargin.solvers.interrupts import SLICE, interruptible, slices
+from maxmargin.engines import cholesky
+from maxmargin.engines.interrupts import SLICE, interruptible, slices
+from maxmargin.problems.lasso import Point
+from maxmargin.solvers.base import LinearSolution, LinearSolver
 
-FAR = 0.5  # of the strongest pull: a penalty below it is better reached by coordinate descent
-NEAR = 0.8  # how far the penalty may fall below the strongest pull in one stage
-BAND = 0.9  # of the penalty: features that pull more strongly are looked at,
-FEWEST = 100  # at most this many at a time, and as many as are in use
-LARGEST = 6000  # working set; its Gram matrix is dense
-CLOSER = 1e-3  # part of a gap that coordinate descent may leave on its features
-SWEEPS = 100  # of coordinate descent, after which it is not the right way
-FEW, FEW_SHARE = 10, 0.1  # signs that may be wrong: so many, and that part of the support
-SHORTEST = 1e-4  # stride, below which features can only be exchanged one by one
-SLACK = 1e-13  # relative, by which a pull may exceed the penalty within the working set
-AT_REST = 1e-9  # relative to the penalty: a slope of those in use that is none
-TINY = 1e-14  # relative to |y|^2: a gap that is only rounding
-IN_ONE_CALL = 1000  # rows of a matrix that LAPACK factorises soon enough for Ctrl-C
-RIDGE = 1e-13  # relative, so that features that depend on each other have a factor too
+# A penalty below this share of the strongest pull is better reached by coordinate descent.
+FAR = 0.5
+NEAR = 0.8  # In one stage the penalty may fall to this share of the strongest pull.
+BAND = 0.9  # Features that pull more strongly than this share of the penalty are looked at.
+FEWEST = 100  # This many features may be added at a time, or as many as are in use.
+LARGEST = 6000  # The working set may be so large, because its Gram matrix is dense.
+CLOSER = 1e-3  # Coordinate descent may leave this part of a gap on its features.
+SWEEPS = 100  # After this many sweeps, coordinate descent gives way to linear systems.
+FEW, FEW_SHARE = 10, 0.1  # This many signs may be wrong, or this part of the support.
+SHORTEST = 1e-4  # After a step shorter than this, features can only be exchanged one by one.
+SLACK = 1e-13  # Within the working set, a pull may exceed the penalty by this, relative to it.
+# A slope of the features in use that is below this, relative to the penalty, counts as zero.
+AT_REST = 1e-9
+TINY = 1e-14  # A gap below this, relative to |y|^2, is only rounding.
+IN_ONE_CALL = 1000  # A matrix of this many rows is factorised by LAPACK soon enough for Ctrl-C.
+# This share of the largest entry is added to the diagonal of the Gram matrix, so that it has a
+# Cholesky factor although features depend on each other.
+RIDGE = 1e-13
 
 
 class WorkingSet:
@@ -49,7 +57,7 @@ class WorkingSet:
     def clear(self):
         self.members = np.empty(0, dtype=np.intp)
         self.is_member = np.zeros(self.features.n_features, dtype=bool)
-        self.gram = np.empty((0, 0))  # larger than needed, so that it can grow
+        self.gram = np.empty((0, 0))  # it grows beyond what is needed, to be extended in place
         self._support, self._factor = np.empty(0, dtype=np.intp), None
 
     def extend(self, new):
@@ -69,16 +77,16 @@ class WorkingSet:
         self.gram[:old, old:size] = self.gram[old:size, :old].T
 
     def solve(self, support, right):
-        """G^-1 right for some members; those that come again are not factorised again."""
+        """Solve G x = right for some members; the factor for the same members is used again."""
         if not np.array_equal(self._support, support):
             self._support, self._factor = support, self._factorised(support)
         return lapack.dpotrs(self._factor, right)[0]
 
     def _factorised(self, support):
-        # Of columns that hardly differ from their means, rounding may leave less than nothing.
+        # Rounding may make the squared length of an all but constant column negative.
         ridge = max(RIDGE * float(np.max(np.abs(self.gram.diagonal()[support]))), 1e-290)
         while True:
-            # The transpose of a lower triangle by rows is what LAPACK calls an upper triangle.
+            # The transpose of a lower triangle stored by rows is LAPACK's upper triangle.
             block = block_of(self.gram, support, ridge).T
             if len(support) <= IN_ONE_CALL:
                 block, failed = lapack.dpotrf(block, clean=False, overwrite_a=True)
@@ -89,61 +97,75 @@ class WorkingSet:
             ridge *= 100
 
 
-class CoordinateDescent:
+@dataclass
+class LassoSolution(LinearSolution):
+    """A w, with its residual and correlations where these have been computed."""
+
+    point: Point | None = None
+
+
+class CoordinateDescent(LinearSolver):
     """Coordinate descent and working sets until the duality gap is at most tol |y|^2.
 
     One solver serves all targets and penalties on the same features, and remembers their Gram
-    matrix from one to the next.
+    matrix from one to the next. An iteration is a sweep of coordinate descent or the solution of
+    one linear system.
     """
 
-    def __init__(self, features, tol, max_iter):
-        self.tol = tol
-        self.max_iter = max_iter
-        self.working_set = WorkingSet(features)
+    counted = "weights"
+    working_set = None
 
-    def solve(self, problem, penalty, start):
-        """From any point to the optimum: returns it, its gap, and the iterations made.
-
-        An iteration is a sweep of coordinate descent or the solution of one linear system.
-        """
-        goal = self.tol * problem.scale
-        point, n_iter, arrived = start, 0, False
-        sweeps = penalty < FAR * np.max(problem.pull(start.correlations))
+    def approach(self, problem, budget, start):
+        point, n_iter, arrived = _beginning(problem, start), 0, False
+        goal, begun = self.tol * problem.scale, point
+        sweeps = problem.penalty < FAR * np.max(problem.pull(point.correlations))
         while True:
-            gap = problem.gap(point, penalty)
-            left = self.max_iter - n_iter
-            # On the way, and at the start, a w that is just good enough is made exact all the same.
-            if gap <= (goal if arrived else min(goal, TINY * problem.scale)) or left <= 0:
-                return point, gap, n_iter
+            gap = problem.gap(point)
+            # Before the final penalty is reached, a w that is just good enough is made exact.
+            is_done = gap <= (goal if arrived else min(goal, TINY * problem.scale))
+            yield self.solution(problem, point, gap, n_iter, "converged" if is_done else "")
+            left = budget.max_iter - n_iter
             too_many = FEWEST + 2 * np.count_nonzero(point.w) > LARGEST
             if sweeps or too_many:
-                arrived = True
+                arrived, made = True, 0
                 accuracy = max(goal, CLOSER * gap)
-                point, made = swept(problem, penalty, point, accuracy, min(SWEEPS, left))
+                for w, value, made in swept(problem, point, accuracy, min(SWEEPS, left)):
+                    yield LassoSolution(w, None, n_iter + made, relative(problem, gap), value)
+                point = problem.at(w)
                 if n_iter + made >= SWEEPS and not too_many:
                     sweeps, made = False, made + 1
-                    point = self._settled(problem, penalty, point) or start
+                    point = self._settled(problem, point) or begun
             else:
-                stage = max(penalty, NEAR * float(np.max(problem.pull(point.correlations))))
-                arrived = stage == penalty
-                point, made = self._followed(problem, stage, point, left)
+                stage = max(problem.penalty, NEAR * float(np.max(problem.pull(point.correlations))))
+                arrived = stage == problem.penalty
+                point, made = self._followed(replace(problem, penalty=stage), point, left, budget)
             n_iter += made
 
-    def _settled(self, problem, penalty, point):
+    def solution(self, problem, point, gap, n_iter, stopped):
+        value = problem.objective(point)
+        return LassoSolution(point.w, None, n_iter, relative(problem, gap), value, stopped, point)
+
+    def finish(self, problem, found):
+        point = found.point or problem.at(found.weights)
+        return self.judged(found, relative(problem, problem.gap(point)), point=point)
+
+    def _settled(self, problem, point):
         """The optimum on the working set, if coordinate descent has come near enough."""
-        restricted = self._restricted(problem, penalty, point)
-        found = restricted.settle(np.full(len(restricted.w), penalty))
+        restricted = self._restricted(problem, point)
+        found = restricted.settle(np.full(len(restricted.w), problem.penalty))
         return problem.at(restricted.all_weights()) if found else None
 
-    def _followed(self, problem, penalty, point, max_iter):
+    def _followed(self, problem, point, max_iter, budget):
         """The optimum on the working set, from one for a penalty that is not much larger."""
-        restricted = self._restricted(problem, penalty, point)
-        restricted.follow(penalty, max_iter)
+        restricted = self._restricted(problem, point)
+        restricted.follow(problem.penalty, max_iter, budget)
         return problem.at(restricted.all_weights()), restricted.n_iter
 
-    def _restricted(self, problem, penalty, point):
+    def _restricted(self, problem, point):
         """The problem on the working set, which may grow for it."""
-        chosen = candidates(problem, penalty, point)
+        if self.working_set is None or self.working_set.features is not problem.features:
+            self.working_set = WorkingSet(problem.features)
+        chosen = candidates(problem, point)
         new = chosen[~self.working_set.is_member[chosen]]
         if len(self.working_set.members) + len(new) > LARGEST:
             self.working_set.clear()
@@ -152,29 +174,41 @@ class CoordinateDescent:
         return Restricted(problem, point, self.working_set)
 
 
-def candidates(problem, penalty, point):
+def _beginning(problem, start):
+    """Zero, or the point of another solution."""
+    if start is None:
+        return problem.start()
+    return getattr(start, "point", None) or problem.start(start.weights)
+
+
+def relative(problem, gap):
+    """The gap in the unit of tol."""
+    return gap / problem.scale if problem.scale > 0 else gap
+
+
+def candidates(problem, point):
     """The features in use, and of the others those that pull most strongly.
 
-    One that pulls a little less than the penalty may pull more when the others have moved. It is a
-    guess: the gap is the judge.
+    A feature that pulls a little less than the penalty may pull more when the others have moved.
+    The choice is a guess, which the gap judges.
     """
     in_use = np.flatnonzero(point.w)
     pull = problem.pull(point.correlations).copy()
     pull[in_use] = 0.0
-    others = np.flatnonzero(pull > BAND * penalty)
+    others = np.flatnonzero(pull > BAND * problem.penalty)
     most = FEWEST + len(in_use)
     if len(others) > most:
         others = others[np.argpartition(-pull[others], most)[:most]]
     return np.concatenate([in_use, others])
 
 
-def swept(problem, penalty, point, accuracy, max_sweeps):
-    """Coordinate descent on the data; returns the point and the sweeps made.
+def swept(problem, point, accuracy, max_sweeps):
+    """Coordinate descent on the data: yields w, its objective and the sweeps made after each slice.
 
-    As many sweeps at once as fit into a slice, or a part of one sweep.
+    A slice is as many sweeps as fit into it, or a single one in parts.
     """
     features = problem.features
-    chosen = np.sort(candidates(problem, penalty, point))
+    chosen = np.sort(candidates(problem, point))
     enough = 0.1 * accuracy / len(chosen)
     work = 2 * features.mean_stored * len(chosen)
     at_once, parts = max(1, int(SLICE / max(work, 1))), slices(chosen, work)
@@ -185,14 +219,15 @@ def swept(problem, penalty, point, accuracy, max_sweeps):
             before = w[part]
             count = sweep(
                 *features.columns(), features.mean, problem.total_weight, part,
-                features.squared_lengths, penalty, problem.positive, w, residual, enough, asked,
+                features.squared_lengths, problem.penalty, problem.positive, w, residual, enough,
+                asked,
             )  # fmt: skip
             residual += (features.mean[part] @ (w[part] - before)) * features.root
         made += count
+        yield w.copy(), problem.objective(Point(w, residual, None)), made
         changes = features.squared_lengths[chosen] * (w[chosen] - start) ** 2
         if count < asked or np.max(changes) <= enough:
             break
-    return problem.at(w), made
 
 
 class Restricted:
@@ -211,27 +246,28 @@ class Restricted:
         w[self.working_set.members] = self.w
         return w
 
-    def follow(self, penalty, max_iter):
-        """Lower the penalty to its value, in strides that `settle` can take.
+    def follow(self, penalty, max_iter, budget):
+        """Lower the penalty to its value, in steps that `settle` can take.
 
         The penalties at which w is optimal now are the features' own pull where they are in use,
         and the strongest pull of all where they are not.
         """
         pull = self.problem.pull(self.correlations)
         start = np.where(self.w == 0, max(penalty, float(np.max(pull))), pull)
-        done, stride = 0.0, 1.0
-        while done < 1.0 and self.n_iter < max_iter:
-            reached = min(1.0, done + stride)
+        done, step = 0.0, 1.0
+        while done < 1.0 and self.n_iter < max_iter and not budget.out_of_time():
+            reached = min(1.0, done + step)
             penalties = start + reached * (penalty - start)
             if self.settle(penalties):
-                done, stride = reached, 2 * stride
-            elif stride > SHORTEST:
-                stride /= 4
+                done, step = reached, 2 * step
+            elif step > SHORTEST:
+                step /= 4
             else:
                 self.pivot(penalties)
 
     def settle(self, penalties):
-        """The optimum for these penalties, if its signs are close to those of w; else False."""
+        """Move to the optimum for these penalties if its signs are close to those of w; else return
+        False."""
         w, correlations, signs = self.w, self.correlations, np.sign(self.w)
         fewest = len(w) + 1
         while True:
@@ -253,9 +289,9 @@ class Restricted:
             signs = np.where(wanting, np.sign(correlations), np.sign(w))
 
     def pivot(self, penalties):
-        """The one step that is always possible: up to where the first feature loses its sign.
+        """Make the one step that is always possible: up to where the first feature loses its sign.
 
-        When those in use are at their optimum, the one that pulls most strongly joins them.
+        When the features in use are at their optimum, the one that pulls most strongly joins them.
         """
         self.n_iter += 1
         signs = np.sign(self.w)
@@ -282,7 +318,7 @@ class Restricted:
     def optimum_for(self, signs, w, slope):
         """The optimum for given signs, without the features whose sign it would not keep.
 
-        None when these are many: then the signs are no good.
+        It is None when these are many, because the signs are then a bad guess.
         """
         target = np.zeros_like(w)
         support = np.flatnonzero(signs)
@@ -297,7 +333,7 @@ class Restricted:
                 return None
             try:
                 kept = self.held_at_zero(np.flatnonzero(lost), support, ideal)
-            except np.linalg.LinAlgError:  # features that are the same
+            except np.linalg.LinAlgError:  # some features are equal
                 return None
         target[support] = kept
         return target

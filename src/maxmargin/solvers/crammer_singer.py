@@ -1,11 +1,11 @@
-"""Crammer and Singer's machine for several classes: descent on the dual, and what follows if it
-creeps.
+"""Crammer and Singer's machine for several classes: dual descent, then an interior-point method.
 
 Descent takes one point at a time and solves for all its classes at once, which a sort does exactly.
-It is fast where points have little to do with one another, as in text, and creeps where features
-are badly scaled or C is large. There an interior-point method takes over, if its matrix can be
-held.
+It is fast where points have little to do with one another, as in text, and slow where features are
+badly scaled or C is large. There an interior-point method takes over, if its matrix fits.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,75 +14,88 @@ from maxmargin.compiled.linear import descend_classes
 from maxmargin.engines.threads import single_threaded_blas
 from maxmargin.problems.linear import SMALLEST
 from maxmargin.solvers import interior_point
+from maxmargin.solvers.base import LinearSolution, LinearSolver
 from maxmargin.solvers.dual_descent import Passes
 
-BEYOND_TOL = 1e-3  # the gap to aim for, as a share of tol,
-TIGHT = 1e-10  # or this, if it is more
-FAREWELL = 20  # looks at the gap after tol is reached, at most
-LEAST_BEND = 1e-30  # curvature times C: what a slope of 1 does not notice
-FEWEST_PASSES = 20  # of descent, before another way is tried;
-STEPS = 30  # of the interior-point method, in the time of which descent has had its chance,
-FASTER = 20  # products of two numbers by BLAS in the time of one in a pass
+BEYOND_TOL = 1e-3  # The aim is a gap of this share of tol, which little more work reaches.
+TIGHT = 1e-10  # No smaller gap than this is aimed for, because rounding is near.
+FAREWELL = 20  # After tol is reached, the gap is looked at this many times at most.
+LEAST_CURVATURE = 1e-30  # A curvature of this, times C, is nothing beside a slope of 1.
+FEWEST_PASSES = 20  # Descent makes this many passes before another way is tried.
+STEPS = 30  # Descent has as much time as this many steps of the interior-point method.
+FASTER = 20  # BLAS makes this many products of two numbers in the time of one in a pass.
 
 
-class CrammerSinger:
-    """Dual descent over points until the relative duality gap is below `tol`, or another way."""
+class CrammerSinger(LinearSolver):
+    """Dual descent over points until the relative duality gap is below `tol`.
 
-    def __init__(self, tol, max_iter, seed):
-        self.tol = tol
-        self.max_iter = max_iter
+    Where that is slow, an interior-point method follows. Weights have a row per class. An iteration
+    is a pass over the points, or a step of the interior-point method.
+    """
+
+    def __init__(self, tol, seed=0):
+        super().__init__(tol)
         self.seed = seed
 
-    def solve(self, problem):
-        """Returns W (a row per class, the bias last), the iterations, the proof and why it ended.
-
-        An iteration is a pass over the points, or a step of the interior-point method.
-        """
+    def approach(self, problem, budget, start):
         with single_threaded_blas():
+            descent, limit = _Descent(problem, self.tol, self.seed, start), budget.max_iter
+            if start is not None and descent.gap <= self.tol:
+                yield descent.solution("converged")
             has_another_way = interior_point.fits(problem)
-            limit = self.max_iter
-            if has_another_way:  # which gets half of the iterations at least
-                limit = min(_patience(problem), (self.max_iter + 1) // 2)
-            descent = _Descent(problem, self.tol, self.seed)
-            is_done = descent.run(limit)
-            W, proof, n_iter = descent.W, descent.proof, descent.passes.made
-            if has_another_way and not is_done and n_iter < self.max_iter:
-                W, proof, steps = self.go_inside(problem, W, proof, self.max_iter - n_iter)
-                n_iter += steps
-                if not proof.optimal:  # rounding may have ended it early
-                    W, proof, n_iter = self.go_on(descent, W, proof, steps)
-        return W, n_iter, proof, "converged" if proof.optimal else "max_iter"
+            if has_another_way:  # the interior-point method gets half of the iterations at least
+                limit = min(_patience(problem), (budget.max_iter + 1) // 2)
+            yield from descent.run(limit)
+            yield from self.go_inside(problem, budget, descent)
 
-    def go_on(self, descent, W, proof, steps):
-        """What more passes of descent find, if it is better than W, and all iterations."""
-        descent.run(self.max_iter - steps)
-        n_iter = descent.passes.made + steps
-        is_better = descent.proof.relative_gap < proof.relative_gap
-        return (descent.W, descent.proof, n_iter) if is_better else (W, proof, n_iter)
+    def go_inside(self, problem, budget, descent):
+        """What the interior-point method finds; if rounding ends it early, descent goes on."""
+        begun = best = descent.solution()
+        inside = interior_point.InteriorPoint(self.tol)
+        for found in inside.approach(problem, budget, None):
+            best = _nearer(begun, found)
+            is_done = bool(found.stopped) and best.violation <= self.tol
+            n_iter = begun.n_iter + found.n_iter
+            yield replace(best, n_iter=n_iter, stopped="converged" if is_done else "")
+            if found.stopped:
+                break
+        for more in descent.run(budget.max_iter - found.n_iter):
+            n_iter = found.n_iter + more.n_iter
+            yield replace(_nearer(best, more), n_iter=n_iter, stopped=more.stopped)
 
-    def go_inside(self, problem, W, proof, limit):
-        """What the interior-point method finds, if it is better than W, and its steps."""
-        inner, alpha, steps = interior_point.InteriorPoint(self.tol, limit).solve(problem)
-        inner_proof = problem.certify(inner, alpha, self.tol)
-        is_better = inner_proof.relative_gap < proof.relative_gap
-        return (inner, inner_proof, steps) if is_better else (W, proof, steps)
+    def finish(self, problem, found):
+        if found.stopped == "interrupted":
+            return found
+        return self.judged(found, problem.relative_gap(found.weights, found.coef))
+
+
+def _nearer(best, other):
+    return other if other.violation < best.violation else best
 
 
 class _Descent:
-    """Passes over the points, and the proof of where they have led to."""
+    """Passes over the points, and the gap that they have reached."""
 
-    def __init__(self, problem, tol, seed):
+    def __init__(self, problem, tol, seed, start):
         self.problem, self.tol = problem, tol
         self.alpha = np.zeros((problem.n, problem.n_classes))
+        if start is not None and start.coef is not None:
+            self.alpha += start.coef
         self.data, self.curvature = arrays.storage(problem.X), _curvature(problem)
         self.passes = Passes(problem.n, seed, _pass_work(problem))
+        self.reached = 0
         self.look()
 
     def look(self):
-        """Additions without end leave rounding errors in W, so it is computed anew."""
-        self.W = self.problem.weights_of(self.alpha)
-        self.columns = np.ascontiguousarray(self.W.T)  # what a pass moves
-        self.proof = self.problem.certify(self.W, self.alpha, self.tol)
+        """Compute W and the gap anew, because many additions leave rounding errors in W."""
+        W = self.problem.weights_of(self.alpha)
+        self.columns = np.ascontiguousarray(W.T)  # a pass moves these
+        self.gap = self.problem.relative_gap(W, self.alpha)
+
+    def solution(self, stopped=""):
+        W, alpha = self.columns.T.copy(), self.alpha.copy()
+        dual = self.problem.dual(alpha, W)
+        return LinearSolution(W, alpha, self.passes.made, self.gap, dual, stopped)
 
     def visit(self, rows):
         p = self.problem
@@ -91,20 +104,21 @@ class _Descent:
         )
 
     def run(self, limit):
-        """Passes until the gap is closed, and whether it is; not more than `limit` of them."""
-        reached, aim = 0, max(BEYOND_TOL * self.tol, TIGHT)
+        """Make passes until the gap is closed, but not more than `limit`."""
+        aim = max(BEYOND_TOL * self.tol, TIGHT)
+        yield self.solution("converged" if self.gap <= aim else "")
         while self.passes.made < limit:
             everyone = self.passes.make(self.visit, self.alpha)
-            if everyone or self.passes.made == limit:
+            if everyone or self.passes.made >= limit:
                 self.look()
-                reached += self.proof.optimal
-                if self.proof.relative_gap <= aim or reached > FAREWELL:
-                    return True
-        return False
+                self.reached += self.gap <= self.tol
+            is_done = self.gap <= aim or self.reached > FAREWELL
+            yield self.solution("converged" if is_done else "")
 
 
 def _patience(problem):
-    """So many passes that both ways together take at most twice as long as the faster."""
+    """The number of passes with which both methods together take at most twice as long as the
+    faster one."""
     work = STEPS * interior_point.step_work(problem)
     return FEWEST_PASSES + int(work / (FASTER * max(_pass_work(problem), 1)))
 
@@ -114,7 +128,10 @@ def _pass_work(problem):
 
 
 def _curvature(problem):
-    """Of each point's problem: its squared length. Without bias that of a point at the origin is
-    zero, as its loss does not depend on w; a curvature too small to matter stands for it."""
+    """The curvature of each point's problem, which is its squared length.
+
+    Without bias it is zero for a point at the origin, whose loss does not depend on w; a curvature
+    too small to matter stands for it.
+    """
     lengths = problem.squared_lengths()
-    return np.maximum(lengths, LEAST_BEND / np.maximum(problem.C, SMALLEST))
+    return np.maximum(lengths, LEAST_CURVATURE / np.maximum(problem.C, SMALLEST))

@@ -1,8 +1,8 @@
 """How far a point of gradient descent is from the optimum, at most.
 
-That an epoch changed little says nothing of what is left to gain: short steps change little, too.
-Weak duality does. For slopes u_i that the loss can have (where its conjugate is finite), and that
-sum to zero with an intercept, sum_i s_i u_i = 0,
+That an epoch changed little does not say what is left to gain: short steps change little, too. Weak
+duality says it. For slopes u_i that the loss can have (where its conjugate is finite), and that sum
+to zero with an intercept, sum_i s_i u_i = 0,
 
     F(w, b) >= - sum_i s_i conjugate(y_i, u_i) - max over w of ( -alpha penalty(w) - w.g )
 
@@ -10,10 +10,10 @@ for every w and b, with g = sum_i s_i u_i x_i and weights s_i that sum to one. T
 |g|^2 / (2 alpha) for the l2 penalty; for l1 it is zero if no |g_j| is above alpha, and without a
 penalty if g = 0. The gap is what lies between F and the largest such bound.
 
-Which slopes? Of a loss with a kink, the mean of those that the steps have followed: at the optimum
-a point at the kink has a slope in between. Of a smooth loss, those at the current point; and, where
-features are few, those to which a step of Newton's method would lead, because g is then next to
-nothing in every direction, however flat the objective is there.
+Which slopes? For a loss with a kink we take the mean of those that the steps have followed: at the
+optimum a point at the kink has a slope in between. For a smooth loss we take those at the current
+point and, where features are few, those to which a step of Newton's method would lead, because g is
+then next to zero in every direction, however flat the objective is there.
 """
 
 from dataclasses import dataclass, field
@@ -22,13 +22,13 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin import arrays
+from maxmargin.compiled.descent import RECENCY
 from maxmargin.memory import rows_at_a_time
 
-MOST_COLUMNS = 300  # for which a system of equations is solved
-LESS_OFTEN = 1.2  # times the epochs until the last look, as that costs more than an epoch
-RECENCY = 3  # as in `compiled/descent.py`: slopes of epoch t count about as t to this power
-ROUNDING = 1e-14  # of two objectives that are compared, relative to them
-NOTHING = 1e-9  # of g_j, relative to the lengths of column j and of the slopes
+MOST_COLUMNS = 300  # A system of equations is solved for this many columns at most.
+LESS_OFTEN = 1.2  # Looks are this factor of epochs apart, because one costs more than an epoch.
+ROUNDING = 1e-14  # Two objectives that differ by less, relative to them, are the same.
+NOTHING = 1e-9  # A g_j below this, relative to the lengths of column j and of the slopes, is zero.
 
 
 @dataclass
@@ -40,16 +40,16 @@ class LowerBound:
     value: float = 0.0
     n_epochs: int = 0
     next_look: float = 1.0
-    followed: np.ndarray = field(default_factory=lambda: np.zeros(1))  # the mean of the slopes
+    followed: np.ndarray = field(default_factory=lambda: np.zeros(1))  # the mean slopes
 
     def follow(self, slopes):
-        """An epoch was made along these slopes."""
+        """Add the slopes of an epoch to their mean."""
         self.n_epochs += 1
         rate = (1.0 + RECENCY) / (self.n_epochs + RECENCY)
         self.followed = self.followed + rate * (slopes - self.followed)
 
     def rise(self, w, decisions):
-        """Raise the bound as far as is known how; w (b its last entry) is the current point."""
+        """Raise the bound as far as possible; w, whose last entry is b, is the current point."""
         objective = self.objective
         if not objective.is_smooth:
             self._take(self._balanced(self.followed))
@@ -58,7 +58,7 @@ class LowerBound:
         self._take(self._balanced(slopes))
         if objective.X.shape[1] <= MOST_COLUMNS and self.n_epochs >= self.next_look:
             self.next_look = LESS_OFTEN * self.n_epochs + 1.0
-            # Rounding, as of a constant feature, may have led away from slopes that sum to zero.
+            # The slopes may no longer sum to zero, because of rounding, as with a constant feature.
             self._take(self._balanced(self._after_newton(w, decisions, slopes)))
 
     def proves(self, value, tol):
@@ -73,14 +73,14 @@ class LowerBound:
 
     @cached_property
     def _of_constant(self):
-        """What the mean of the targets costs, or zero where there is no intercept."""
+        """The objective of the mean of the targets, or of zero where there is no intercept."""
         if not self.fit_intercept:
             return self.at_zero
         return self.objective.mean_loss(float(self.objective.share @ self.objective.y))
 
     @np.errstate(over="ignore", invalid="ignore")
     def _take(self, slopes):
-        """Raise the bound by these slopes, or by a part of them that the penalty lets through."""
+        """Raise the bound by these slopes, or by the multiple of them that the penalty allows."""
         objective = self.objective
         pull, worth = self._pull(slopes), self._worth(slopes)
         price, part = self._price(pull, slopes), 1.0
@@ -107,7 +107,7 @@ class LowerBound:
         return 0.0 if is_nothing else np.inf
 
     def _balanced(self, slopes):
-        """The heavier side is made lighter, so that both sum to the same."""
+        """Make the heavier sign of the slopes lighter, so that they sum to zero."""
         if not self.fit_intercept:
             return slopes
         weighted = self.objective.share * slopes
@@ -117,7 +117,7 @@ class LowerBound:
         return slopes * np.where(slopes > 0, *factors)
 
     def _pull(self, slopes):
-        """g, from which a shift of the features cancels where the slopes sum to zero."""
+        """The vector g; a shift of the features cancels in it where the slopes sum to zero."""
         weighted = self.objective.share * slopes
         return self.objective.X.T @ weighted - self._centre * weighted.sum()
 
@@ -141,32 +141,32 @@ class LowerBound:
             yield rows, arrays.dense(X[rows]) - self._centre
 
     def _after_newton(self, w, decisions, slopes):
-        """The slopes at the end of a step of Newton's method, as the tangents tell them.
+        """The slopes at the end of a step of Newton's method, by their linear model.
 
         The second round takes out what rounding has left of the first.
         """
         objective = self.objective
-        bend = objective.loss.bend(objective.y, decisions)
+        curvature = objective.loss.second_derivative(objective.y, decisions)
         step, changed = np.zeros(len(w)), slopes
-        solve = self._solver(objective.share * bend)
+        solve = self._solver(objective.share * curvature)
         for _ in range(2):
             weighted = objective.share * changed
             gradient = np.append(self._pull(changed), weighted.sum() * self.fit_intercept)
             gradient[:-1] += objective.curvature_of_penalty * (w[:-1] + step[:-1])
             step -= solve(gradient)
             along = objective.X @ step[:-1] - float(self._centre @ step[:-1]) + step[-1]
-            changed = slopes + bend * along
+            changed = slopes + curvature * along
         return changed
 
     def _solver(self, weights):
-        """The inverse of the curvature, as a function; features of any scale are made alike."""
+        """The inverse of the Hessian, as a function; features are scaled alike for it."""
         d = self.objective.X.shape[1]
-        curvature = np.zeros((d + 1, d + 1))
+        hessian = np.zeros((d + 1, d + 1))
         for rows, columns in self._blocks():
             part = np.column_stack([columns, np.full(len(columns), float(self.fit_intercept))])
-            curvature += part.T @ (part * weights[rows, None])
-        curvature[range(d), range(d)] += self.objective.curvature_of_penalty
-        scale = np.sqrt(np.diagonal(curvature))
+            hessian += part.T @ (part * weights[rows, None])
+        hessian[range(d), range(d)] += self.objective.curvature_of_penalty
+        scale = np.sqrt(np.diagonal(hessian))
         scale = np.where(scale > 0, scale, 1.0)
-        inverse = np.linalg.pinv(curvature / np.outer(scale, scale), hermitian=True)
+        inverse = np.linalg.pinv(hessian / np.outer(scale, scale), hermitian=True)
         return lambda gradient: inverse @ (gradient / scale) / scale

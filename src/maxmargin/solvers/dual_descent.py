@@ -4,7 +4,7 @@ A step costs one row of X, twice: once for its decision value and once to move w
 points in a random order, drawn anew from the seed. Points that did not move for a while are visited
 in every tenth pass only; before the end every point is looked at again.
 
-Near the end descent creeps, because the free points pull at one another. There are seldom more of
+Near the end descent is slow, because the free points pull at one another. There are seldom more of
 them than features, so `polish` solves for all of them at once.
 """
 
@@ -13,19 +13,23 @@ from scipy import linalg
 
 from maxmargin import arrays
 from maxmargin.compiled.linear import descend
-from maxmargin.solvers.base import LinearSolver
-from maxmargin.solvers.interrupts import slices
+from maxmargin.engines.free_points import box
+from maxmargin.engines.interrupts import slices
+from maxmargin.solvers.base import LinearSolution, LinearSolver
 
-QUIET = 3  # passes without a move after which a point is left alone for a while
-EVERY = 10  # passes between two looks at all points
-MOST_FREE = 1000  # points that `polish` takes on at once; at the optimum of a plain loss there
-ALWAYS_FEW = 100  # are about as many as features
-EXACT = 1e-11  # a relative gap that leaves nothing to polish
-FAREWELL = 3  # rounds spent on getting there once tol is reached
+QUIET = 3  # A point that did not move in this many passes is left alone for a while.
+EVERY = 10  # All points are looked at in every so many passes.
+# `polish` factorises the matrix of all free points, which costs the cube of their number.
+MOST_FREE = 1000
+# At the optimum of a plain loss about as many points are free as there are features. This many are
+# few in any case.
+ALWAYS_FEW = 100
+EXACT = 1e-11  # A relative gap of this leaves nothing to polish.
+FAREWELL = 3  # Once tol is reached, this many rounds are spent on getting further.
 
 
 class Passes:
-    """Passes over the points in random order; `work` is that of a pass over all of them."""
+    """Passes over the points in random order; `work` is the work of a pass over all of them."""
 
     def __init__(self, n, seed, work):
         self.n, self.work = n, work
@@ -34,7 +38,7 @@ class Passes:
         self.made = 0
 
     def make(self, visit, coef):
-        """One more: `visit` moves the `coef` of the points it is given. Whether all had a turn."""
+        """Make a pass in which `visit` moves the `coef` of points; True if all had a turn."""
         everyone = self.made % EVERY == 0
         self.made += 1
         order = np.arange(self.n) if everyone else np.flatnonzero(self.quiet < QUIET)
@@ -49,18 +53,19 @@ class Passes:
 class DualDescent(LinearSolver):
     """Coordinate descent until the relative duality gap is below `tol`, and a little further.
 
-    After `patience` passes it gives up as "slow", for who has another way.
+    After `patience` passes it gives up as "stalled", for a caller that has another method.
     """
 
-    def __init__(self, tol, max_iter, seed, patience=None):
-        super().__init__(tol, max_iter)
-        self.patience = max_iter if patience is None else patience
-        self.seed = seed
+    def __init__(self, tol, seed=0, patience=np.inf):
+        super().__init__(tol)
+        self.seed, self.patience = seed, patience
 
-    def solve(self, problem):
-        """Returns w, the dual point, the passes made and why it stopped."""
-        coef, w = np.zeros(problem.n), np.zeros(problem.X.shape[1] + 1)
+    def approach(self, problem, budget, start):
+        coef, w = problem.dual_start(start), np.zeros(problem.X.shape[1] + 1)
         data, lengths = arrays.storage(problem.X), problem.squared_lengths()
+        passes = Passes(problem.n, self.seed, 2 * data[0].size)
+        limit = min(budget.max_iter, self.patience)
+        gap, reached, stopped = np.inf, 0, ""
 
         def visit(rows):
             descend(
@@ -68,29 +73,34 @@ class DualDescent(LinearSolver):
                 problem.upper, problem.damping, lengths, rows, coef, w,
             )  # fmt: skip
 
-        passes = Passes(problem.n, self.seed, 2 * data[0].size)
-        limit = min(self.max_iter, self.patience)
-        reached, stopped = 0, "max_iter" if limit == self.max_iter else "slow"
-        while passes.made < limit:
+        if start is not None:
+            w = problem.weights_of(coef)
+            gap = problem.relative_gap(w, coef, w)
+            stopped = "converged" if gap <= self.tol else ""
+        while True:
+            yield LinearSolution(w, coef, passes.made, gap, problem.dual(coef, w), stopped)
             everyone = passes.make(visit, coef)
-            if everyone or passes.made == limit:
+            if everyone or passes.made >= limit:
                 coef = polish(problem, coef)
-                w = problem.weights_of(coef)  # additions without end leave rounding errors in it
-                gap = self.certify(problem, w, coef).relative_gap
+                w = problem.weights_of(coef)  # many additions leave rounding errors in w
+                gap = problem.relative_gap(w, coef, w)
                 reached += gap <= self.tol
                 if gap <= EXACT or reached > FAREWELL:
                     stopped = "converged"
-                    break
-        w = problem.weights_of(coef)
-        if stopped != "converged" and self.certify(problem, w, coef).optimal:
-            stopped = "converged"
-        return w, coef, passes.made, stopped
+                elif limit <= passes.made < budget.max_iter:
+                    stopped = "stalled"
+
+    def finish(self, problem, found):
+        if found.stopped in ("converged", "interrupted"):
+            return found
+        w = problem.weights_of(found.coef)
+        return self.judged(found, problem.relative_gap(w, found.coef, w), weights=w)
 
 
 def polish(problem, coef):
     """Maximise over the free points together, up to the first bound, and again without that one.
 
-    Every step raises the dual objective, so nothing is lost where it does not lead to the end.
+    Every step raises the dual objective, so nothing is lost where the optimum is not reached.
     """
     coef = coef.copy()
     most = min(MOST_FREE, max(ALWAYS_FEW, 2 * (problem.X.shape[1] + 1)))
@@ -125,10 +135,7 @@ def _ascent(rows, damping, slope):
 
 def _room(problem, free, coef, step):
     """How much of the step fits (at most all of it), and which point then sits at which bound."""
-    lower, upper = problem.lower[free], problem.upper[free]
-    kinked = problem.epsilon[free] > 0  # |c| bends at zero
-    lower = np.where(kinked & (coef > 0), 0.0, lower)
-    upper = np.where(kinked & (coef < 0), 0.0, upper)
+    lower, upper = box(coef, problem.lower[free], problem.upper[free], problem.epsilon[free])
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         room = np.where(step > 0, (upper - coef) / step, (lower - coef) / step)
     room = np.where(step == 0, np.inf, room)

@@ -19,15 +19,16 @@ early ones, far from the optimum, are soon forgotten, and the noise of the late 
 The loop over the rows is in `compiled/descent.py`; here are the epochs, the trace, and the end.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 
 from maxmargin import arrays
 from maxmargin.compiled import descent
+from maxmargin.engines.interrupts import slices
+from maxmargin.solvers.base import LinearSolution, LinearSolver
 from maxmargin.solvers.descent_proof import LowerBound
-from maxmargin.solvers.interrupts import slices
 
 TRACE = np.dtype(
     [
@@ -41,9 +42,11 @@ TRACE = np.dtype(
         ("seconds", np.float64),
     ]
 )
-POWER_STEPS = 50  # at most, until the eigenvalue rises by no more than
+POWER_STEPS = 50  # The power method makes this many steps at most.
+# The power method ends when the eigenvalue rises by no more than this share of itself.
 POWER_TOL = 1e-3
-IN_VAIN = 0.5  # of the epochs
+# A fit whose proof has come no closer for this share of the epochs may be given up.
+IN_VAIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Objective:
     loss: object
     penalty: object
     alpha: float
+    validation: "Objective | None" = None  # F on the rows that are set aside
 
     @property
     def n(self):
@@ -70,20 +74,20 @@ class Objective:
         return bool(np.isfinite(self.loss.curvature)) and self.penalty.name != "l1"
 
     def decisions(self, w):
-        """Of all rows; the last entry of w is b."""
+        """The decisions about all rows; the last entry of w is b."""
         return self.X @ w[:-1] + w[-1]
 
     def mean_loss(self, decisions):
         return float(self.share @ self.loss.value(self.y, decisions))
 
     def price(self, w):
-        """alpha times the penalty, which b does not pay."""
+        """The penalty of w times alpha; b is not penalised."""
         return self.alpha * self.penalty.value(w[:-1])
 
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where descent stands: w (b is its last entry), the mean of all w, steps and epochs made."""
+    """Where descent stands: w (b is its last entry), the mean of all w, and steps and epochs."""
 
     w: np.ndarray
     mean: np.ndarray
@@ -96,8 +100,16 @@ class Iterate:
 
 
 @dataclass
+class DescentSolution(LinearSolution):
+    """Where an epoch has ended; `trace` has a row of dtype TRACE for each epoch so far."""
+
+    iterate: Iterate | None = None
+    trace: object = ()
+
+
+@dataclass
 class Patience:
-    """Whether a figure has stopped falling: not by a share `tol` in any of the last epochs."""
+    """Tells whether a figure has stopped falling: by no share `tol` in any of the last epochs."""
 
     tol: float
     epochs: int
@@ -112,14 +124,14 @@ class Patience:
 
 @dataclass
 class ByProof:
-    """Ends a fit when it looks like the end, and is proved to be.
+    """Ends a fit when it looks optimal, and is proved to be.
 
-    It looks like the end when an epoch moves w and b by at most a share `tol` of their length, or
-    when for some epochs the objective has not fallen by such a share. That alone means nothing:
+    It looks optimal when an epoch moves w and b by at most a share `tol` of their length, or when
+    for some epochs the objective has not fallen by such a share. That alone means nothing, because
     short steps look the same. The proof is that no w and b lower the objective by a share `tol`.
 
-    A fit that goes to and fro, as constant steps may, is given up when for half of all epochs the
-    proof has come no closer although the objective rose. One that falls, however slowly, goes on.
+    A fit that oscillates, as constant steps may, is given up when for half of all epochs the proof
+    has come no closer although the objective rose. One that falls, however slowly, goes on.
     """
 
     bound: LowerBound
@@ -130,28 +142,28 @@ class ByProof:
     value: float = np.inf
     lowest: float = np.inf
     has_risen: bool = False
-    converged: bool = False
-    gave_up: bool = False
 
     def ends(self, iterate, w, figures, decisions, slopes):
+        """Why this epoch was the last one, or an empty text."""
         if self.tol == 0:
-            return False
+            return ""
         self.bound.follow(slopes)
         before, self.value, movement = self.value, figures[0], figures[3]
         self.lowest = min(self.lowest, self.value)
         self.has_risen = self.value > before or (self.has_risen and self.nears.waited > 0)
         is_level = self.falls.is_exhausted(self.value)
         if not is_level and movement > self.tol * _length(w):
-            return False
+            return ""
         self.bound.rise(w, decisions)
-        self.converged = self.bound.proves(self.value, self.tol)
-        self.gave_up = self._goes_to_and_fro() and not self.converged
-        return self.converged or self.gave_up
+        goes_to_and_fro = self._goes_to_and_fro()
+        if self.bound.proves(self.value, self.tol):
+            return "converged"
+        return "stalled" if goes_to_and_fro else ""
 
     def _goes_to_and_fro(self):
         waits = self.nears.is_exhausted(self.lowest - self.bound.value)
         in_vain = waits and self.has_risen and self.nears.waited >= IN_VAIN * self.bound.n_epochs
-        # Who is worse than w = 0 has not arrived anywhere, and may be on the way out of all range.
+        # A w that is worse than zero may be on its way to infinity.
         return in_vain and self.may_give_up and self.value <= self.bound.at_zero
 
     def chosen(self, iterate):
@@ -159,90 +171,96 @@ class ByProof:
 
     @property
     def to_gain(self):
-        """By which share the objective may still fall."""
+        """The share by which the objective may still fall."""
         return (self.value - self.bound.value) / self.value if self.value > 0 else 0.0
 
 
 @dataclass
 class ByValidation:
-    """Ends a fit when the loss on the rows set aside falls no more; chooses the best iterate."""
+    """Ends a fit when the loss on the rows set aside falls no more; it chooses the best iterate."""
 
     patience: Patience
     best: Iterate | None = None
-    converged: bool = False
-    gave_up: bool = False
     to_gain: float = np.nan
 
     def ends(self, iterate, w, figures, decisions, slopes):
         held_out = figures[2]
-        self.converged = self.patience.is_exhausted(held_out)
+        is_over = self.patience.is_exhausted(held_out)
         self.best = iterate if held_out <= self.patience.best else self.best
-        return self.converged
+        return "converged" if is_over else ""
 
     def chosen(self, iterate):
         return self.best
 
 
 @dataclass(frozen=True)
-class GradientDescent:
-    """The method and its settings; `batch_size` None is all rows, `eta0` "auto" a safe step."""
+class GradientDescent(LinearSolver):
+    """The method and its settings; `batch_size` None means all rows, `eta0` "auto" a safe step.
 
-    schedule: str
-    eta0: float | str
-    batch_size: int | None
-    max_iter: int
-    tol: float
-    n_iter_no_change: int
-    fit_intercept: bool
-    averages: bool
-    shuffle: bool
-    seed: int
+    An iteration is an epoch. The violation is the share by which the objective may still fall.
+    """
 
-    def solve(self, objective, start, validation=None):
-        """Epochs from `start` on; returns the iterate, the trace and how it ended.
+    schedule: str = "constant"
+    eta0: float | str = "auto"
+    batch_size: int | None = None
+    tol: float = 1e-4
+    n_iter_no_change: int = 5
+    fit_intercept: bool = True
+    averages: bool = False
+    shuffle: bool = True
+    seed: int = 0
 
-        `ByProof` says when to end or, with a `validation` objective, `ByValidation`.
-        """
+    counted = "weights"
+
+    def approach(self, problem, budget, start):
+        """Descend until `ByProof` or, with rows that are set aside, `ByValidation` ends it."""
         began, trace = perf_counter(), []
-        epoch, end = self._compiled_epoch(objective), self._end(objective, validation)
-        iterate = start
-        for _ in range(self.max_iter):
+        iterate = Iterate.zero(problem.X.shape[1]) if start is None else start.iterate
+        yield DescentSolution(self.model(iterate), iterate=iterate)
+        epoch, end = self._compiled_epoch(problem), self._end(problem)
+        while True:
             before = self.model(iterate)
             iterate, eta, slopes = epoch(iterate)
             w = self.model(iterate)
-            figures, decisions = self._figures(objective, validation, w, before)
+            figures, decisions = self._figures(problem, w, before)
             trace.append((0, iterate.n_epochs, *figures, eta, perf_counter() - began))
-            if end.ends(iterate, w, figures, decisions, slopes):
-                break
-        return end.chosen(iterate), np.array(trace, dtype=TRACE), end
+            stopped = end.ends(iterate, w, figures, decisions, slopes)
+            chosen = end.chosen(iterate)
+            yield DescentSolution(
+                self.model(chosen), None, len(trace), end.to_gain, figures[0], stopped, chosen,
+                trace,
+            )  # fmt: skip
 
-    def _end(self, objective, validation):
+    def finish(self, problem, found):
+        return replace(found, trace=np.array(list(found.trace), dtype=TRACE))
+
+    def _end(self, problem):
         falls, nears = (Patience(self.tol, self.n_iter_no_change) for _ in range(2))
-        if validation is not None:
+        if problem.validation is not None:
             return ByValidation(falls)
-        bound = LowerBound(objective, self.fit_intercept)
+        bound = LowerBound(problem, self.fit_intercept)
         return ByProof(bound, self.tol, falls, nears, may_give_up=self.schedule == "constant")
 
     def model(self, iterate):
         return iterate.mean if self.averages else iterate.w
 
-    def _figures(self, objective, validation, w, before):
-        """The objective, its loss, the loss held out and the movement, and the decisions."""
+    def _figures(self, objective, w, before):
+        """The objective, its loss, the validation loss and the movement; and the decisions."""
         with np.errstate(over="ignore", invalid="ignore"):
             decisions = objective.decisions(w)
             loss = objective.mean_loss(decisions)
             value = loss + objective.price(w)
             movement = _length(w - before)
             held_out = np.nan
-            if validation is not None:
-                held_out = validation.mean_loss(validation.decisions(w))
-        if not np.isfinite(value + movement):  # NaN has diverged
+            if objective.validation is not None:
+                held_out = objective.validation.mean_loss(objective.validation.decisions(w))
+        if not np.isfinite(value + movement):
             raise FloatingPointError("gradient descent left the range of numbers")
         return (value, loss, held_out, movement), decisions
 
     def _compiled_epoch(self, objective):
-        """The function that makes one epoch: from an iterate to the next, its last step, and the
-        slope of every row when it was looked at."""
+        """The function that makes one epoch: it takes an iterate and returns the next, its last
+        step, and the slope of every row when it was looked at."""
         n, cost = objective.n, objective.n * objective.share
         batch_size = n if self.batch_size is None else min(self.batch_size, n)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -299,25 +317,25 @@ def safe_step(objective, squared_lengths, batch_size, fit_intercept):
     """1 / L, where L bounds the curvature of what one step looks at: descent cannot diverge.
 
     The curvature of all rows is that of the loss times the largest eigenvalue of their weighted
-    X'X; of fewer rows, at most that times the longest row. A loss with a kink has no bound; taking
-    its curvature as 1, a step changes the decisions by about 1 at most.
+    X'X; for fewer rows it is at most that of the loss times the longest row. A loss with a kink has
+    no bound; with a curvature of 1, a step changes the decisions by about 1 at most.
     """
-    bend = objective.loss.curvature if np.isfinite(objective.loss.curvature) else 1.0
+    of_loss = objective.loss.curvature if np.isfinite(objective.loss.curvature) else 1.0
     if batch_size == objective.n:
         size = largest_eigenvalue(objective.X, objective.share, fit_intercept)
     else:
         cost = objective.n * objective.share
         size = float(np.max(cost * (squared_lengths + float(fit_intercept))))
-    curvature = bend * size + objective.curvature_of_penalty
+    curvature = of_loss * size + objective.curvature_of_penalty
     if not np.isfinite(curvature):
         raise FloatingPointError("the squares of the features leave the range of numbers")
     return 1.0 / curvature if curvature > 0 else 1.0
 
 
 def largest_eigenvalue(X, share, fit_intercept):
-    """Of X' diag(share) X with a constant column, by the power method.
+    """The largest eigenvalue of X' diag(share) X with a constant column, by the power method.
 
-    The estimate comes from below, and a step of 1 / L is safe as long as it is above half.
+    The estimate is too low, and a step of 1 / L is safe as long as it is above half the value.
     """
     constant = float(fit_intercept)
     vector = np.random.default_rng(0).standard_normal(X.shape[1] + 1)

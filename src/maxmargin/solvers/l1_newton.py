@@ -1,34 +1,31 @@
-"""The l1 penalty: minimise |w|_1 + sum_i C_i max(0, 1 - y_i f(x_i))^2, most weights zero.
+"""The l1 penalty: minimise |w|_1 + sum_i C_i max(0, 1 - y_i f(x_i))^2, with most weights zero.
 
-Proximal Newton on a working set of features: the loss is replaced by its quadratic model at w, the
-model plus |w|_1 is minimised by coordinate descent over the features that are not zero or ought not
-to be, and a line search makes the step safe.
+This is proximal Newton on a working set of features. The loss is replaced by its quadratic model at
+w. The model plus |w|_1 is minimised by coordinate descent over the features that are not zero or
+ought not to be, and a line search makes the step safe.
 """
 
 import numpy as np
 
 from maxmargin import arrays
 from maxmargin.compiled.linear import l1_descend
+from maxmargin.problems.certificate import relative_difference
 from maxmargin.solvers.newton import Newton, line_search
 
-SMALLEST_SET = 100
-ROW_BLOCK = 8192
-SWEEPS = 1000
-TIGHT = 1e-9  # the steps at the end are cheap
+SMALLEST_SET = 100  # A working set smaller than this would cost more rounds than it saves work.
+ROW_BLOCK = 8192  # Products are formed for this many rows at a time, so that Ctrl-C is seen.
+SWEEPS = 1000  # A quadratic model gets this many sweeps at most.
+# The relative gap aimed for is no larger than this, because the steps at the end are cheap.
+TIGHT = 1e-9
 
 
 class L1Newton(Newton):
     """Proximal Newton steps until the duality gap is closed."""
 
-    def certify(self, problem, w, coef):
-        """The dual asks for |X'c| <= 1 in every feature: the response is scaled down to that."""
-        largest = float(np.max(np.abs(problem.weights_of(coef)), initial=0.0))
-        inside = coef / max(1.0, largest)
-        dual = float(inside @ problem.linear - 0.5 * problem.damping @ inside**2)
-        return problem.certificate(_objective(problem, w), dual, inside, self.tol)
-
-    def is_done(self, problem, w, decisions, coef, dual_w):
-        return self.certify(problem, w, coef).relative_gap <= min(self.tol, TIGHT)
+    def measured(self, problem, w, decisions, coef, dual_w):
+        primal = problem.primal(w)
+        gap = relative_difference(primal, problem.dual(coef, dual_w))
+        return primal, gap, gap <= min(self.tol, TIGHT)
 
     def step(self, problem, rows, w, decisions, coef, dual_w):
         gradient = -dual_w
@@ -39,14 +36,10 @@ class L1Newton(Newton):
         step = np.zeros(len(w))
         step[chosen] = target - w[chosen]
         slope = float(gradient @ step) + float(np.abs(w + step).sum() - np.abs(w).sum())
-        length = line_search(lambda length: _objective(problem, w + length * step), slope)
+        length = line_search(lambda length: problem.primal(w + length * step), slope)
         if length is None:
             return None
         return w + length * step, problem.decisions(w + length * step)
-
-
-def _objective(problem, w):
-    return problem.loss(w) + float(np.abs(w).sum())
 
 
 def _working_set(w, gradient):

@@ -5,58 +5,75 @@ and the method ends after a handful of steps, at machine precision. Each costs o
 the points with a loss and one Cholesky factorisation.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg
 
+from maxmargin.engines.interrupts import interruptible
+from maxmargin.engines.row_blocks import RowBlocks
 from maxmargin.engines.threads import workers
-from maxmargin.solvers.base import LinearSolver
-from maxmargin.solvers.interrupts import interruptible
-from maxmargin.solvers.row_blocks import RowBlocks
+from maxmargin.solvers.base import LinearSolution, LinearSolver
 
-LARGEST = 2000  # features: above this the matrix costs more than it saves
-ROUNDING = 1e-14  # a relative gap below this is no gap,
-NOTHING_LEFT = 1e-10  # and below this it is not worth a warning
-FRESH = 10  # steps after which rounding may be what is left: no more carrying along
-SUFFICIENT = 1e-4  # of the decrease that the slope promises
+LARGEST = 2000  # With more features than these, the matrix costs more than it saves.
+ROUNDING = 1e-14  # A relative gap below this is rounding.
+NOTHING_LEFT = 1e-10  # A relative gap below this is not worth a warning.
+# After this many steps only rounding may be left, so that nothing is carried along any more.
+FRESH = 10
+SUFFICIENT = 1e-4  # A step must bring this share of the decrease that the slope promises.
 
 
 class Newton(LinearSolver):
     """Damped Newton steps until the duality gap is closed."""
 
-    def solve(self, problem):
-        """Returns w, the dual point, the steps made and why it stopped."""
-        with workers(self.n_threads) as pool:
-            w, n_iter, stopped = self.iterate(problem, RowBlocks(problem, pool))
-        coef = problem.best_response(problem.linear - problem.decisions(w))
-        proof = self.certify(problem, w, coef)
-        # Whoever sets a limit is told that it was reached, unless there was nothing left to do.
-        if (stopped == "stalled" and proof.optimal) or abs(proof.relative_gap) <= NOTHING_LEFT:
-            stopped = "converged"
-        return w, coef, n_iter, stopped
+    counted = "weights"
 
-    def iterate(self, problem, rows):
-        """Steps from zero on; decisions are carried along, so that a step reads X three times."""
+    def __init__(self, tol, n_threads=None):
+        super().__init__(tol)
+        self.n_threads = n_threads
+
+    def approach(self, problem, budget, start):
+        """Newton steps; decisions are carried along, so that a step reads X three times."""
         w, decisions = np.zeros(problem.X.shape[1] + 1), np.zeros(problem.n)
-        for n_iter in range(1, self.max_iter + 1):
-            coef = problem.best_response(problem.linear - decisions)
-            dual_w = rows.transposed(coef)
-            if self.is_done(problem, w, decisions, coef, dual_w):
-                return w, n_iter, "converged"
-            moved = self.step(problem, rows, w, decisions, coef, dual_w)
-            if moved is None:
-                return w, n_iter, "stalled"
-            w, decisions = moved
-            if n_iter >= FRESH:
-                decisions = rows.times(w)
-        return w, self.max_iter, "max_iter"
+        gap = objective = np.inf
+        with workers(self.n_threads) as pool:
+            rows, n_iter = RowBlocks(problem, pool), 0
+            if start is not None:
+                w, decisions = start.weights, rows.times(start.weights)
+            while True:
+                yield LinearSolution(w, None, n_iter, gap, objective)
+                n_iter += 1
+                coef = problem.best_response(problem.linear - decisions)
+                dual_w = rows.transposed(coef)
+                objective, gap, is_done = self.measured(problem, w, decisions, coef, dual_w)
+                moved = None if is_done else self.step(problem, rows, w, decisions, coef, dual_w)
+                if moved is None:
+                    stopped = "converged" if is_done else "stalled"
+                    yield LinearSolution(w, None, n_iter, gap, objective, stopped)
+                w, decisions = moved
+                if n_iter >= FRESH:
+                    decisions = rows.times(w)
 
-    def is_done(self, problem, w, decisions, coef, dual_w):
-        """Steps at the end are nearly free, so go on until rounding, not only until tol."""
+    def finish(self, problem, found):
+        """The solution, which has converged if nothing was left to do at its limit of steps."""
+        if found.stopped == "interrupted":
+            return found
+        coef = problem.response(found.weights)
+        gap = problem.relative_gap(found.weights, coef)
+        if found.stopped == "max_iter" and abs(gap) > NOTHING_LEFT:
+            return replace(found, coef=coef, violation=gap)
+        return self.judged(found, gap, coef=coef)
+
+    def measured(self, problem, w, decisions, coef, dual_w):
+        """The objective, the relative gap, and whether that is small enough.
+
+        Steps at the end are nearly free, so they go on until rounding, not only until tol.
+        """
         primal = float(0.5 * w @ w) + problem.loss_of(decisions)
         gap = primal - problem.dual(coef, dual_w)
         relative = abs(gap) / max(abs(primal), 1e-300)
         small = np.linalg.norm(w - dual_w) <= 1e-10 * max(1.0, float(np.linalg.norm(w)))
-        return bool(small and relative <= self.tol) or relative <= ROUNDING
+        return primal, relative, bool(small and relative <= self.tol) or relative <= ROUNDING
 
     def step(self, problem, rows, w, decisions, coef, dual_w):
         """The next w and its decisions, or None when rounding leaves no step that helps."""
@@ -78,7 +95,7 @@ def solve_positive(hessian, gradient):
     """The solution of a positive definite system, as well as rounding allows."""
     try:
         return linalg.cho_solve(linalg.cho_factor(hessian), gradient)
-    except linalg.LinAlgError:  # columns of very different scale
+    except linalg.LinAlgError:  # the columns have very different scales
         work = 10 * hessian.size * len(hessian)
         return interruptible(work, np.linalg.lstsq, hessian, gradient)[0]
 

@@ -23,98 +23,133 @@ nothing but the length of w.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from time import perf_counter
 
 import numpy as np
 
 from maxmargin import arrays
-from maxmargin.errors import OVERFLOW, KernelError
-from maxmargin.kernels.pairs import Pairs, Points
-from maxmargin.solvers.interrupts import slices
+from maxmargin.engines.interrupts import slices
+from maxmargin.solvers.base import LinearSolution, LinearSolver
 
-ROW_BYTES = 200_000_000  # for kernel rows that may be asked for again
-
-
-@dataclass(frozen=True)
-class Corrections:
-    """What the perceptron has learned, and how.
-
-    `w` has b as its last entry (in the dual form it is b alone). `mistakes` counts the updates made
-    at each point, `wrong` says which points are on the wrong side now.
-    """
-
-    w: np.ndarray
-    mistakes: np.ndarray
-    n_passes: int
-    wrong: np.ndarray
+ROW_BYTES = 200_000_000  # The kernel rows that are kept take this much memory at most.
+NEWS = 0.1  # The limits are looked at after this many seconds within a pass.
 
 
 @dataclass(frozen=True)
-class Visits:
-    """How the points are visited: for how long, in which order, and with what rate each.
+class Separation:
+    """Points that w, and b if there is one, are to separate; y is +1 or -1.
 
-    Without a seed the order is that of the points, otherwise a new one in every pass.
+    In the dual form the kernel matrix `matrix` takes the place of the dot products.
     """
 
-    max_updates: int
-    max_passes: float = np.inf
-    rates: np.ndarray | None = None
-    seed: int | None = None
+    X: object
+    y: np.ndarray
+    rates: np.ndarray
+    fit_intercept: bool = True
+    matrix: object = None
 
-    def rates_of(self, n):
-        return np.ones(n) if self.rates is None else self.rates
+    def wrong(self, f):
+        """Which points are on the wrong side, given their decisions."""
+        return ~(self.y * f > 0)
+
+
+@dataclass
+class Corrections(LinearSolution):
+    """What the perceptron has learned: its dual variables count the mistakes at each point.
+
+    `weights` has b as its last entry; in the dual form it is b alone. An iteration is a pass, and
+    `wrong` says which points are on the wrong side now; the violation counts them.
+    """
+
+    wrong: np.ndarray | None = None
+
+
+class Perceptron(LinearSolver):
+    """The perceptron in w itself.
+
+    It makes at most `max_updates` corrections. Without a seed the points are visited in their
+    order, with one in a new random order in every pass.
+    """
+
+    counted = "corrected points"
+
+    def __init__(self, max_updates, seed=None):
+        super().__init__(tol=0.0)  # the violation counts mistakes, and none may be left
+        self.max_updates, self.seed = max_updates, seed
+
+    def approach(self, problem, budget, start):
+        from maxmargin.compiled.descent import perceptron_pass
+
+        w = np.zeros(problem.X.shape[1] + 1) if start is None else start.weights.copy()
+        data, mistakes = arrays.storage(problem.X), np.zeros(len(problem.y), dtype=np.int64)
+        n_updates, orders, stopped = 0, self.orders(len(problem.y)), ""
+        yield Corrections(w, mistakes)
+        for n_passes, whole in enumerate(orders, start=1):
+            before = n_updates
+            for order in slices(whole, 2 * data[0].size):
+                n_updates += perceptron_pass(
+                    *data, problem.y, problem.rates, order, problem.fit_intercept,
+                    self.max_updates - n_updates, w, mistakes,
+                )  # fmt: skip
+            stopped = self.end(n_updates, before)
+            yield Corrections(w, mistakes, n_passes, n_updates - before, n_updates, stopped)
 
     def orders(self, n):
-        """The order of each pass, for ever."""
+        """The order of each pass, without end."""
         rng = None if self.seed is None else np.random.default_rng(self.seed)
         while True:
             yield np.arange(n) if rng is None else rng.permutation(n)
 
-
-def primal(X, y, fit_intercept, visits, start=None):
-    """The perceptron in w itself; X is an array or a CSR matrix, y is +1 or -1."""
-    from maxmargin.compiled.descent import perceptron_pass
-
-    w = np.zeros(X.shape[1] + 1) if start is None else start.copy()
-    data, mistakes = arrays.storage(X), np.zeros(len(y), dtype=np.int64)
-    rates, orders = visits.rates_of(len(y)), visits.orders(len(y))
-    n_updates = n_passes = 0
-    while n_updates < visits.max_updates and n_passes < visits.max_passes:
-        n_passes += 1
-        before = n_updates
-        for order in slices(next(orders), 2 * data[0].size):
-            left = visits.max_updates - n_updates
-            n_updates += perceptron_pass(*data, y, rates, order, fit_intercept, left, w, mistakes)
+    def end(self, n_updates, before):
+        """Why a pass was the last one, or an empty text."""
         if n_updates == before:
-            break
-    return Corrections(w, mistakes, n_passes, ~(y * (X @ w[:-1] + w[-1]) > 0))
+            return "converged"
+        return "max_rounds" if n_updates >= self.max_updates else ""
+
+    def finish(self, problem, found):
+        wrong = problem.wrong(problem.X @ found.weights[:-1] + found.weights[-1])
+        return self.judged(found, int(wrong.sum()), wrong=wrong)
 
 
-def dual(kernel, X, y, fit_intercept, visits):
-    """The perceptron with a kernel: f is kept for all points, so the next mistake is in sight."""
-    n, points = len(y), Points(X)
+class KernelPerceptron(Perceptron):
+    """The dual form, which keeps f for all points and so finds the next mistake at once."""
 
-    @lru_cache(maxsize=max(1, ROW_BYTES // (8 * n)))
+    def approach(self, problem, budget, start):
+        y, steps, offset = problem.y, problem.y * problem.rates, float(problem.fit_intercept)
+        f, mistakes = np.zeros(len(y)), np.zeros(len(y), dtype=np.int64)
+        kernel_row, n_updates, told = rows_of(problem), 0, perf_counter()
+        if start is not None:
+            mistakes += start.coef
+            for i in np.flatnonzero(mistakes):
+                f += mistakes[i] * steps[i] * (kernel_row(i) + offset)
+
+        def at(n_passes, stopped=""):
+            b, wrong = np.array([offset * float(mistakes @ steps)]), problem.wrong(f)
+            return Corrections(b, mistakes, n_passes, wrong.sum(), n_updates, stopped, wrong)
+
+        yield at(0)
+        for n_passes, left in enumerate(self.orders(len(y)), start=1):
+            before = n_updates
+            while n_updates < self.max_updates and np.any(wrong := ~(y[left] * f[left] > 0)):
+                first = int(np.argmax(wrong))
+                i, left = left[first], left[first + 1 :]
+                f += steps[i] * (kernel_row(i) + offset)
+                mistakes[i] += 1
+                n_updates += 1
+                if perf_counter() - told > NEWS:
+                    yield at(n_passes - 1)
+                    told = perf_counter()
+            yield at(n_passes, self.end(n_updates, before))
+
+    def finish(self, problem, found):
+        return self.judged(found, found.violation)
+
+
+def rows_of(problem):
+    """The function that gives a row of the kernel matrix, and remembers some."""
+
+    @lru_cache(maxsize=max(1, ROW_BYTES // (8 * len(problem.y))))
     def kernel_row(i):
-        with np.errstate(over="ignore", invalid="ignore"):  # checked in the next line
-            row = kernel.formula(Pairs(points, points[[i]]))[:, 0]
-        if not np.all(np.isfinite(row)):
-            raise KernelError(OVERFLOW.format(kernel))
-        return row
+        return problem.matrix.expansion(np.array([i]), np.ones(1))
 
-    f, mistakes, offset = np.zeros(n), np.zeros(n, dtype=np.int64), float(fit_intercept)
-    steps, orders = y * visits.rates_of(n), visits.orders(n)
-    n_updates, n_passes, left = 0, 1, next(orders)  # of the pass
-    while n_updates < visits.max_updates:
-        wrong = ~(y[left] * f[left] > 0)
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            i, left = left[first], left[first + 1 :]
-            f += steps[i] * (kernel_row(i) + offset)
-            mistakes[i] += 1
-            n_updates += 1
-        elif len(left) < n and n_passes < visits.max_passes:  # a pass with mistakes ends
-            n_passes, left = n_passes + 1, next(orders)
-        else:
-            break
-    b = offset * float(mistakes @ steps)
-    return Corrections(np.array([b]), mistakes, n_passes, ~(y * f > 0))
+    return kernel_row

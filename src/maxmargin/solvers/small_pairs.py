@@ -12,23 +12,26 @@ import numpy as np
 
 from maxmargin import arrays
 from maxmargin.compiled import pairs as compiled
+from maxmargin.compiled.numba_setup import HAS_COMPILER
+from maxmargin.engines.base import BLOCK_SHARE
 from maxmargin.engines.threads import workers
 from maxmargin.problems.certificate import LARGEST_GAP
 from maxmargin.solvers import smo
 from maxmargin.solvers.leave_out import ROUGH_TOL
 
-LARGEST = 255  # points of a pair: beyond it, setting it up hardly counts
-ALONE = 100_000  # squared points of all pairs that one thread solves sooner than it wakes another
-AT_A_TIME = 256  # pairs that a thread takes
-SLICE = 20_000_000  # steps times variables in one compiled call: less than 0.1 s
+LARGEST = 255  # For pairs of more points than these, setting up the problem hardly counts.
+# Up to this sum of squared sizes, one thread solves all pairs sooner than it wakes another.
+ALONE = 100_000
+AT_A_TIME = 256  # A thread takes this many pairs at a time.
+# One call makes this many steps times variables, which take 0.1 s or less.
+SLICE = 20_000_000 if HAS_COMPILER else 40_000
 
 
 @dataclass(frozen=True)
 class Classes:
     """The rows of every class that count, and what slack costs each row of X."""
 
-    kernel: object
-    X: object
+    matrix: object
     members: list
     price: np.ndarray
     weight: np.ndarray
@@ -49,24 +52,24 @@ class Classes:
 
 def stands_in_for(solver):
     """Whether the pass solves small problems as this solver would."""
-    return type(solver) is smo.SMO and solver.tight and solver.verify
+    return type(solver) is smo.SMO and solver.tight
 
 
-def solve_small_pairs(classes, pairs, solver, engine, budget, ulps, folds, found):
+def solve_small_pairs(classes, pairs, solver, budget, ulps, folds, found):
     """Solve the pairs of classes that are small, and write what is found to its place in `found`.
 
-    A kernel value may be off by so many `ulps`. `folds(n, m)` says in which fold each of n rows and
-    each of m others is; None if probabilities are not asked for.
+    A kernel value may be off by `ulps` units in the last place. `folds(n, m)` says in which fold
+    each of n rows and each of m others is; it is None if probabilities are not asked for.
     """
     sizes = classes.sizes
     points = sizes[pairs].sum(axis=1)
-    room = solver.affordable(np.float64)
+    room = int(np.sqrt(BLOCK_SHARE * classes.matrix.room / 8))
     is_small = (points <= min(LARGEST, smo.TIGHT, room)) & np.all(sizes[pairs] > 0, axis=1)
     small, folds = np.flatnonzero(is_small), _folds(folds, sizes[pairs])
     for own in _tiles(sizes, pairs, small, room):
         if budget.out_of_time():
             return
-        tile = _Tile(classes, pairs, own, solver, engine, budget, ulps, folds, found)
+        tile = _Tile(classes, pairs, own, solver, budget, ulps, folds, found)
         if points[own] @ points[own] <= ALONE:
             tile.solve(slice(None))
         else:
@@ -78,13 +81,13 @@ def _shared_by_threads(tile, n_pairs, budget):
         with workers() as pool:
             pool.map(tile.solve, arrays.blocks(n_pairs, AT_A_TIME))
     except BaseException:
-        budget.end_now()  # so that no thread goes on for long
+        budget.end_now()  # no thread goes on for long
         raise
 
 
 def _tiles(sizes, pairs, small, room):
-    """The small pairs, by what matrix they need: that of all their rows, if there is room for it,
-    or of the rows of two groups of classes."""
+    """The small pairs, grouped by the matrix that they need: that of all their rows, if there is
+    room for it, or that of the rows of two groups of classes."""
     taken = np.zeros(len(sizes), dtype=np.int64)
     concerned = np.unique(pairs[small])
     taken[concerned] = sizes[concerned]
@@ -97,25 +100,24 @@ def _tiles(sizes, pairs, small, room):
 
 
 class _Tile:
-    """Pairs whose kernel matrix is held at a time, by their positions among all of them."""
+    """Pairs whose kernel matrix is held at one time, by their positions among all pairs."""
 
-    def __init__(self, classes, pairs, own, solver, engine, budget, ulps, folds, found):
+    def __init__(self, classes, pairs, own, solver, budget, ulps, folds, found):
         self.own, self.pairs, self.budget = own, pairs, budget
         self.found = compiled.Found(*(getattr(found, name) for name in compiled.Found._fields))
         concerned, sizes = np.unique(pairs[own]), classes.sizes
         place = np.zeros(len(sizes), dtype=np.int64)
         place[concerned] = np.cumsum(sizes[concerned]) - sizes[concerned]
         self.classes = classes.compiled_form(place)
-        self.is_mercer = bool(classes.kernel.positive_semidefinite)
+        self.is_mercer = bool(classes.matrix.kernel.positive_semidefinite)
         self.limits = _limits(solver, budget, ulps)
         self.folds = folds
         rows = np.concatenate([classes.members[k] for k in concerned])
         with budget.clock("block"):
-            matrix = engine.kernel_matrix(classes.kernel, classes.X, np.float64, solver.cache_bytes)
-            self.K = np.ascontiguousarray(matrix.block(rows))
+            self.K = classes.matrix.values(classes.matrix.points.positions(rows))
 
     def solve(self, part):
-        """Solve some of the pairs, unless the time is over; in slices, for Ctrl-C."""
+        """Solve some of the pairs in time, in slices between which Ctrl-C is seen."""
         own, reached = self.own[part], 0
         while reached < len(own) and not self.budget.out_of_time():
             reached = compiled.solve_pairs(
@@ -135,7 +137,7 @@ def _folds(folds, sizes):
     """The folds of every pair in one array, which pairs of the same sizes share, and where each
     begins."""
     if folds is None:
-        return np.empty(0, dtype=np.int64), np.zeros(len(sizes), dtype=np.int64)
+        return None, np.zeros(len(sizes), dtype=np.int64)  # None spares compiling what folds need
     kinds, kind = np.unique(sizes, axis=0, return_inverse=True)
     ends = np.cumsum(kinds.sum(axis=1))
     return (

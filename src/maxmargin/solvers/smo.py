@@ -1,90 +1,107 @@
 """Block SMO, the fast solver behind every SVM.
 
-SMO moves two variables at a time, which is cheap, but needs a row of the kernel matrix for each,
-which is not. So it works on a block of a thousand variables or more at once:
+SMO (Platt 1998) moves two variables at a time, which is cheap, but needs a row of the kernel matrix
+for each, which is not. So the working set of this solver is a block of a thousand variables or more
+(Joachims 1998):
 
     choose    the most violating variables, beside the free ones of the last block
-    solve     the problem restricted to them, by SMO on their small kernel matrix
+    solve     the problem restricted to them, by SMO on their small kernel matrix, where each step
+              takes the pair that gains most (Fan, Chen and Lin 2005)
     subtract  the rows of those that moved from the gradient of all n variables
 
-until no pair violates the optimality conditions by more than tol. Rows are computed in float32
-and the gradient is kept in float64. At the end the gradient is computed anew from the data, in
-float64; if the violation then exceeds tol the work goes on from there with rows in float64.
+until no pair violates the optimality conditions by more than tol. Rows are computed in float32 and
+the gradient is kept in float64. A proof then finds the rounding errors that this leaves
+(`solvers/proved.py`), and the solver goes on from there with rows in float64 if it must.
 A problem of few points is one block and never leaves `solve`; the smallest are solved in float64
 from the start, and far beyond tol.
 
-Every call into compiled code returns within about a tenth of a second, which is what makes Ctrl-C,
-time limits and progress possible.
+Every call into compiled code returns within about a tenth of a second, so that Ctrl-C, time limits
+and reports of progress work.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin.compiled import smo as compiled
-from maxmargin.engines.threads import single_threaded_blas
+from maxmargin.engines.base import BLOCK_SHARE
+from maxmargin.engines.free_points import FREE
 from maxmargin.errors import KernelError
-from maxmargin.solvers.base import (
-    BLOCK_SHARE,
-    Solution,
-    Solver,
-    biases,
-    expansion_of,
-    row_bytes,
-)
-from maxmargin.solvers.free_points import FREE, stride
-from maxmargin.solvers.smo_block import QUIET, Block, walk
-from maxmargin.solvers.twins import start_with_twins
+from maxmargin.problems.certificate import primal_objective
+from maxmargin.problems.dual import walk
+from maxmargin.solvers.base import Solution, Solver
+from maxmargin.solvers.starts import beginning, start_with_twins
+from maxmargin.solvers.stopping import NO_GAIN, Crawl, Idle
 
-TIGHT = 512  # up to this many points, the problem is one block in float64
-WHOLE = 2048  # and up to this many one block in float32
-SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
-INNER_TOL = 0.1  # solve a block to this share of the violation it began with
-KEPT, KEPT_OF_MANY = 0.5, 0.25  # of a block, from the last one; less when the free ones do not fit
-SAFETY = 0.9  # aim a little below tol: float32 rows leave an error that the final check sees
-SLICE = 40_000_000  # steps times variables in one compiled call: about 0.1 s
-HARD = 10  # steps per variable of a block, after which the free points are solved for together,
-FEWEST_STEPS = 2000  # or this many, where steps cost less than that
-WORK_OF_STEP = 8  # multiplications per variable of a block
-TRACED_STEPS = 100  # in one compiled call when a trace is asked for
-NO_GAIN = {np.float32: 1e-10, np.float64: 1e-15}  # relative: below it a gain may be rounding
-CRAWL = 400_000_000  # steps times variables without a notable gain or fall of the violation
-NOTABLE_GAIN, NOTABLE_FALL = 1e-4, 0.9
-IN_VAIN = 3  # times as many, whatever they bring, where the tolerance is below rounding
-REFRESHES = 4  # how often the gradient is computed anew before the solver settles for less
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 LIMITS = ("max_iter", "max_time", "callback")
-SLOW, SOON = 1e-8, 0.2  # seconds for an entry of K, until that is known, and after Ctrl-C
-PATIENCE = 3  # rounds without gain before the solver gives up
-TIGHT_TOL = 1e-10  # where small problems go on to after tol,
-TIGHT_WORK = 100_000_000  # for as many steps times squared variables, or the steps tol took,
-TIGHT_STEPS = 200_000  # but no more than these
+CUT_SHORT = (*LIMITS, "interrupted")
+
+# Sizes, measured on problems of 500 to 100,000 points (benchmarks/NOTES.md).
+TIGHT = 512  # Up to this many points, the problem is one block in float64.
+WHOLE = 2048  # Up to this many points, the problem is one block in float32.
+SMALLEST_BLOCK, LARGEST_BLOCK = 1024, 4096
+# This part of a block stays for the next; the smaller part when the free points do not fit.
+KEPT, KEPT_OF_MANY = 0.5, 0.25
+
+# Tolerances.
+INNER_TOL = 0.1  # A block is solved to this share of the violation it began with.
+SAFETY = 0.9  # The goal is a little below tol, because float32 rows leave an error.
+REFRESHES = 4  # How often a block computes its gradient anew before the solver settles for less.
+TIGHT_TOL = 1e-10  # Small problems are solved to this after they have reached tol.
+# That may take this many steps times squared variables, or as many steps as tol took.
+TIGHT_WORK = 100_000_000
+TIGHT_STEPS = 200_000  # It takes no more steps than these.
+
+# Work and time.
+FEWEST_IN_TIME = 32  # When there is no time for a block of this many variables, the time is over.
+SLICE = 40_000_000  # One compiled call makes this many steps times variables: about 0.1 s.
+HARD = 10  # After this many steps per variable of a block, its free points are solved for together.
+FEWEST_STEPS = 2000  # Before this many steps, a stride would cost more than the steps do.
+WORK_OF_STEP = 8  # A step makes this many multiplications per variable of a block.
+TRACED_STEPS = 100  # One compiled call makes this many steps when a trace is asked for.
+SECONDS_PER_ENTRY = 1e-8  # An entry of K is taken to cost this until that is measured.
+SOON = 0.2  # Ctrl-C may wait this many seconds for a block to be kept.
 
 
 @dataclass(frozen=True)
 class _State:
-    """Where the solver stands. Replaced as a whole, so that Ctrl-C never finds half a step."""
+    """Where the solver stands. It is replaced as a whole, so that Ctrl-C never finds half a step.
 
-    coef: np.ndarray  # feasible
-    gradient: np.ndarray  # g = p - Kc
-    up: np.ndarray  # what is added to g for a rise, and whether there can be one
+    `coef` is feasible, `gradient` is g = p - Kc, and `up` and `low` are `DualProblem.offsets`.
+    """
+
+    coef: np.ndarray
+    gradient: np.ndarray
+    up: np.ndarray
     low: np.ndarray
-    exact: bool  # whether g has just been computed from the data, in float64
 
     def is_free(self):
         return (self.up > -FREE) & (self.low < FREE)
 
-    def after(self, block, gradient, exact):
+    def after(self, block, gradient=None):
+        """The state after the steps in a block; a block of all variables brings the gradient."""
         coef, up, low = self.coef.copy(), self.up.copy(), self.low.copy()
         coef[block.order], up[block.order], low[block.order] = block.coef, block.up, block.low
-        return _State(coef, gradient, up, low, exact)
+        if gradient is None:
+            gradient = np.empty(len(coef))
+            gradient[block.order] = block.gradient
+        return _State(coef, gradient, up, low)
 
-    def after_whole(self, block):
-        """After a block that is the whole problem, and so knows the whole gradient."""
-        gradient = np.empty(len(self.gradient))
-        gradient[block.order] = block.gradient
-        return self.after(block, gradient, exact=block.exact)
+
+class _Model(NamedTuple):
+    """A model on the way, and its primal objective."""
+
+    coef: np.ndarray | None
+    bias: np.ndarray | None
+    expansion: np.ndarray | None
+    primal: float
+
+
+NO_MODEL = _Model(None, None, None, np.inf)
 
 
 @dataclass
@@ -93,179 +110,182 @@ class SMO(Solver):
 
     Parameters
     ----------
-    verify : bool
-        Whether to compute the gradient anew in float64 at the end.
     tight : bool
         Whether small problems are solved far beyond tol.
+    dtype : dtype
+        The precision of kernel rows, where there are too many points for one block in float64.
     """
 
-    verify: bool = True
     tight: bool = True
+    dtype: np.dtype = FLOAT32
 
-    @property
-    def largest_whole(self):
-        """How many points a problem may have to be solved as one block of float32."""
-        return min(WHOLE, self.affordable(np.float32))
+    def __post_init__(self):
+        self.dtype = np.dtype(self.dtype)
+        if self.dtype not in (FLOAT32, FLOAT64):
+            raise ValueError(f"SMO: dtype must be float32 or float64, got {self.dtype}.")
 
-    def affordable(self, dtype):
-        """How many points a block may have."""
-        return int(np.sqrt(BLOCK_SHARE * self.cache_bytes / np.dtype(dtype).itemsize))
-
-    def roughly(self, tol):
-        return replace(self, tol=tol, verify=False)
+    def precise_for(self, problem):
+        return self if self.is_tight_for(problem) else replace(self, dtype=FLOAT64)
 
     def is_tight_for(self, problem):
         """Whether a problem is solved as one block of float64."""
-        return problem.n <= TIGHT and 8 * problem.n**2 <= self.cache_bytes
+        return problem.n <= TIGHT and FLOAT64.itemsize * problem.n**2 <= problem.matrix.room
 
     def takes_expansion(self, problem):
-        return not self.is_tight_for(problem)  # which computes it exactly, from its matrix
+        return not self.is_tight_for(problem)  # one block in float64 computes Kc from its matrix
 
-    def solve(self, problem, engine, budget, start=None, expansion=None):
-        """Lower the problem from a feasible start until it is optimal within tol, or a limit.
-
-        `expansion` is f = Kc at the start, where that is known.
-        """
-        if start is None and problem.n > WHOLE:  # a block that holds all twins needs no help
-            start, expansion = self.begin_with_twins(problem)
-        solution = self.solve_from(start, expansion, problem, engine, budget)
-        if solution.stopped == "stalled" and start is None:  # such as by large rows that cancel
-            solution = self.solve_again(solution, problem, engine, budget)
+    def solve(self, problem, budget, start=None):
+        first = start
+        if start is None and problem.n > WHOLE:  # one block holds all twins and needs no help
+            first = start_with_twins(problem)
+        solution = self._solve_from(first, problem, budget)
+        if solution.stopped == "stalled" and first is None:  # large rows may have cancelled
+            solution = self._solve_with_twins(solution, problem, budget)
         budget.note_end(problem, solution)
         return solution
 
-    def solve_again(self, solution, problem, engine, budget):
-        """From where twins end, if there are any; the better of the two solutions."""
-        start, expansion = self.begin_with_twins(problem)
+    def _solve_with_twins(self, solution, problem, budget):
+        """Solve again from where twins end, if there are any; return the better solution."""
+        start = start_with_twins(problem)
         if start is None:
             return solution
-        again = self.solve_from(start, expansion, problem, engine, budget.after(solution.n_iter))
+        again = self._solve_from(start, problem, budget.after(solution.n_iter))
         best = again if again.violation < solution.violation else solution
         stopped = "interrupted" if again.stopped == "interrupted" else best.stopped
         return replace(best, n_iter=solution.n_iter + again.n_iter, stopped=stopped)
 
-    def begin_with_twins(self, problem):
-        """Where equal points that oppose each other end, and f = Kc there."""
-        start = start_with_twins(problem)
-        return start, None if start is None else np.zeros(problem.n)
-
-    def solve_from(self, start, expansion, problem, engine, budget):
-        tight = self.is_tight_for(problem)
-        run = _Run(problem, engine, budget, self, start, None if tight else expansion)
+    def _solve_from(self, start, problem, budget):
+        run = _Run(self, problem, budget, start)
         try:
-            stopped = run.tightly() if tight else run.by_blocks()
+            stopped = run.as_one_block() if self.is_tight_for(problem) else run.by_blocks()
             if stopped == "converged":
                 run.report(run.violation, np.count_nonzero(run.state.coef))
         except KeyboardInterrupt:
             stopped = "interrupted"
+        run.strides = None  # breaks the cycle that would keep the block in memory
         return run.solution(stopped)
 
 
 class _Run:
     """One run of the solver on one problem."""
 
-    def __init__(self, problem, engine, budget, solver, start, expansion):
-        self.problem = problem
-        self.engine = engine
-        self.budget = budget
-        self.solver = solver
-        self.tol = solver.tol
-        self.cache_bytes = solver.cache_bytes
-        self.verify, self.tight = solver.verify, solver.tight
-        self.n_iter = 0
-        self.violation = np.inf
-        self.seconds_per_entry = 0.0
-        self.strides = True
-        start = problem.start if start is None else start
-        is_zero = not np.any(start)
-        # Where one block holds all points, its matrix will tell the gradient.
-        self.is_known = is_zero or expansion is not None or not self.fits_one_block()
-        if is_zero or not self.is_known:
+    def __init__(self, solver, problem, budget, start):
+        self.solver, self.problem, self.budget = solver, problem, budget
+        self.matrix, self.tol = problem.matrix, solver.tol
+        self.n_iter, self.violation, self.best = 0, np.inf, NO_MODEL
+        if start is not None and start.reached is not None:
+            self.best = self.model_of(start.coef, start.expansion)
+        self.seconds_per_entry, self.has_strides, self.strides = 0.0, True, None
+        coef, expansion = beginning(problem, start)
+        if expansion is None:
+            coef = coef.copy()
+            compiled.balance(coef, problem.lower, problem.upper, problem.groups, problem.totals)
+        # Where one block holds all points, the gradient will come from its matrix.
+        self.is_known = expansion is not None or not self.fits_one_block(FLOAT32)
+        if not self.is_known:
             expansion = np.zeros(problem.n)
-        self.set_state(start, expansion)
+        self.set_state(coef, expansion)
         if budget.trace is not None:
             budget.trace.begin(budget.problem, self.state.coef)
 
     def set_state(self, coef, expansion=None):
-        """The state at `coef`; its gradient, if not known, computed in float64 from the data."""
+        """Set the state to `coef`; an unknown Kc is computed in float64 from the data."""
         problem = self.problem
-        exact = expansion is None
-        if exact:
-            coef = coef.copy()
-            compiled.balance(coef, problem.lower, problem.upper, problem.groups, problem.totals)
-            expansion = expansion_of(problem, coef, self.engine)
-        gradient = problem.linear - expansion
-        up, low = np.empty(problem.n), np.empty(problem.n)
-        compiled.fill_offsets(coef, problem.lower, problem.upper, problem.epsilon, up, low)
-        self.state = _State(coef, gradient, up, low, exact)
-        self.objective = problem.objective(coef, problem.linear - gradient)
+        if expansion is None:
+            with self.budget.clock("start"):
+                expansion = problem.expansion(coef)
+        self.state = _State(coef, problem.linear - expansion, *problem.offsets(coef))
+        self.objective = problem.objective(coef, expansion)
 
     def solution(self, stopped):
-        if not self.is_known:  # interrupted before its first look
+        """Where the solver stands, or the best model it has seen if it was cut short."""
+        if not self.is_known:  # it was interrupted before it knew the gradient
             self.set_state(self.state.coef)
-        problem, state = self.problem, self.state
+        last = self.model()
+        solution = self.solution_of(last, stopped)
+        if stopped in CUT_SHORT and self.best.primal < last.primal:
+            return replace(self.solution_of(self.best, stopped), reached=solution)
+        return solution
+
+    def solution_of(self, model, stopped):
         return Solution(
-            coef=state.coef,
-            bias=biases(problem, state.gradient, state.up, state.low),
-            expansion=problem.linear - state.gradient,
-            recomputed=state.exact,
+            coef=model.coef,
+            bias=model.bias,
+            expansion=model.expansion,
             n_iter=self.n_iter,
             violation=float(self.violation),
             stopped=stopped,
         )
 
+    def model(self):
+        """The model where the solver stands."""
+        return self.model_of(self.state.coef, self.problem.linear - self.state.gradient)
+
+    def model_of(self, coef, expansion):
+        """The model of coefficients; one without support vectors is worse than any other."""
+        bias, primal = self.problem.biases(coef, expansion), np.inf
+        if np.any(coef):
+            primal = primal_objective(self.problem, coef, bias, expansion)
+        return _Model(coef, bias, expansion, primal)
+
     # The whole problem as one block in float64.
 
-    def tightly(self):
-        problem = self.problem
-        order = np.argsort(problem.groups, kind="stable")
+    def as_one_block(self):
+        self.is_known = self.is_known and not np.any(self.state.coef)  # only Kc = 0 is exact
         with self.budget.clock("block"):
-            matrix = self.engine.kernel_matrix(
-                problem.kernel, problem.X, np.float64, self.cache_bytes
-            )
-            block = Block(problem, self.state, matrix, order)
-        self.look_at(block)
+            block = self.matrix.block(self.problem, self.state, self.everything, FLOAT64)
+        self.learn_gradient(block)
         try:
             stopped = self.refine(block, self.tol, self.budget.max_iter)
-            if stopped == "converged" and self.tight:
-                self.go_on(block)
+            if stopped == "converged" and self.solver.tight:
+                self.tighten(block)
         finally:
-            self.state = self.state.after_whole(block)
-            self.note(self.state)
+            self.state = self.state.after(block)
+            self.record(self.state)
         return stopped
 
-    def go_on(self, block):
-        """Steps on a small matrix cost next to nothing: spend some on an answer that is the same,
-        to many digits, for every way of writing down the same problem."""
+    @cached_property
+    def everything(self):
+        return np.argsort(self.problem.groups, kind="stable")
+
+    def tighten(self, block):
+        """Go on far below tol, because steps on a small matrix cost next to nothing. The answer is
+        then the same, to many digits, for every way of writing down the same problem."""
         extra = min(TIGHT_WORK // self.problem.n**2, TIGHT_STEPS)
         limit = min(self.n_iter + max(self.n_iter, extra), self.budget.max_iter)
-        self.strides = False  # equal points share their multipliers as SMO left them
+        self.has_strides = False  # equal points keep the multipliers that SMO gave them
         optimal = block.coef.copy()
         self.refine(block, min(self.tol, TIGHT_TOL), limit)
-        if self.violation > self.tol:  # it does not fall with every step
-            self.go_back(block, optimal)
+        if self.violation > self.tol:  # the violation does not fall with every step
+            self.go_back_to(optimal, block)
 
-    def go_back(self, block, coef):
+    def go_back_to(self, coef, block):
         block.set_coef(coef)
-        self.violation = self.look_again(block)
+        self.violation = self.refreshed(block)
 
-    def look_at(self, block):
-        """A block that holds all points tells the gradient at a start where it is not known."""
+    def learn_gradient(self, block):
+        """Take the gradient from a block that holds all points, if it is not known yet."""
         if not self.is_known:
-            self.look_again(block)
-            self.state, self.is_known = self.state.after_whole(block), True
+            self.refreshed(block)
+            self.state, self.is_known = self.state.after(block), True
+
+    def refreshed(self, block):
+        """Compute the gradient and the objective anew; return the violation."""
+        violation = block.refresh()
+        self.objective = block.objective()
+        return violation
 
     def refine(self, block, stop, max_iter):
         """Solve the block; then compute its gradient anew, and go on if that shows a violation.
 
-        Each of a million steps leaves a rounding error in the gradient, so that only a new one
+        Each of a million steps leaves a rounding error in the gradient, so that only a new gradient
         tells whether the tolerance has been reached, or can be. Where it cannot, the best point
         that was seen is kept.
         """
         least, best = np.inf, None
         for _ in range(REFRESHES):
             stopped = self.solve_block(block, stop, max_iter)
-            self.violation = block.refresh(self.problem)
+            self.violation = block.refresh()
             if self.violation <= stop:
                 return "converged"
             if self.violation < least:
@@ -273,71 +293,42 @@ class _Run:
             if stopped not in ("converged", "stalled"):
                 break
         if self.violation > least:
-            self.go_back(block, best)
+            self.go_back_to(best, block)
         return stopped if stopped in LIMITS else "stalled"
 
+    # The inner solver.
+
     def solve_block(self, block, stop, max_iter):
-        """Run the inner solver slice by slice until `stop`, a limit, or nothing moves any more."""
-        idle, crawl = 0, _Crawl(block, self.n_iter)
+        """Run the inner solver in slices until `stop` or a limit is reached, or nothing moves."""
+        idle, crawl = Idle(FLOAT64), Crawl(block.size, self.n_iter)
+        is_whole = block.size == self.problem.n
+        if self.strides is None or self.strides.block is not block:
+            self.strides = _Strides(self, block)
         while True:
-            room = min(max_iter - self.n_iter, max(1, SLICE // block.size))
+            at_once = max(1, int(block.speed * SLICE) // block.size)
+            room = min(max_iter - self.n_iter, at_once)
             floor, before = block.rounding(), self.objective
-            violation = self.run_slice(block, max(stop, floor), room)
+            violation = self.strides.run(max(stop, floor), room)
             if violation <= stop:
                 return "converged"
-            if block.size == self.problem.n and block.K.dtype == np.float64:
-                violation = self.look_again(block)
+            if is_whole and block.is_precise:
+                violation = self.refreshed(block)
             if self.n_iter >= max_iter:
                 return "max_iter"
-            gained = self.objective - before
-            idle = idle + 1 if gained <= NO_GAIN[np.float64] * abs(self.objective) else 0
-            if idle >= PATIENCE or not violation > floor:
+            if idle.too_long(before, self.objective) or not violation > floor:
                 return "stalled"
-            in_vain = floor > stop or (block.size == self.problem.n and stop > self.tol)
-            if crawl.goes_on(self.n_iter, violation, self.objective, in_vain):
+            in_vain = floor > stop or (is_whole and stop > self.tol)
+            if crawl.too_long(self.n_iter, violation, self.objective, in_vain):
                 return "crawling"
             inside = np.count_nonzero(self.state.coef[block.order])
             outside = np.count_nonzero(self.state.coef) - inside
             if self.report(violation, outside + np.count_nonzero(block.coef)):
                 return "callback"
-            if self.budget.out_of_time():
+            if self.budget.out_of_time(self.seconds_to_prove() + self.seconds_to_subtract(block)):
                 return "max_time"
 
-    def look_again(self, block):
-        """Compute the gradient anew, and the objective; the violation."""
-        violation = block.refresh(self.problem)
-        self.objective = block.objective(self.problem)
-        return violation
-
-    def run_slice(self, block, stop, max_steps):
-        """Take up to `max_steps` steps; the violation left.
-
-        Where many do not suffice, a stride of all free points together follows.
-        """
-        goal = self.n_iter + max_steps
-        while True:
-            many = max(HARD * block.size, FEWEST_STEPS)
-            room = min(many - block.n_steps, goal - self.n_iter)
-            with self.budget.clock("steps"):
-                violation = self.run_steps(block, stop, room)
-            if violation > stop and block.n_steps >= many:
-                self.stride(block)
-            if not violation > stop or self.n_iter >= goal:  # nor if it is no number
-                return violation
-
-    def stride(self, block):
-        """Of all free points together, unless the last one in this block gained nothing; the next
-        one has to wait until steps have been as much work."""
-        block.n_steps = 0
-        if self.strides and block.strides:
-            with self.budget.clock("strides"), single_threaded_blas():
-                gain, work = stride(block, NO_GAIN[np.float64] * abs(self.objective))
-            self.objective += gain
-            block.n_steps = -work // (WORK_OF_STEP * block.size)
-            block.strides = gain > 0
-
     def run_steps(self, block, stop, max_steps):
-        """With a trace of a whole problem, in several calls."""
+        """Make steps of SMO, in several calls if a trace of the whole problem is asked for."""
         traced = self.budget.trace is not None and block.size == self.problem.n
         at_once, goal = TRACED_STEPS if traced else max_steps, self.n_iter + max_steps
         while True:
@@ -345,121 +336,181 @@ class _Run:
             self.n_iter += steps
             self.objective += gain
             if traced:
-                self.note(self.state.after_whole(block), violation)
+                self.record(self.state.after(block), violation)
             if not violation > stop or self.n_iter >= goal:
                 return violation
 
-    def note(self, state, violation=None):
+    # Trace and callbacks.
+
+    def record(self, state, violation=None):
         """Write where the solver stands into the trace, if there is one."""
         if self.budget.trace is None:
             return
         problem = self.problem
-        bias = biases(problem, state.gradient, state.up, state.low)
         expansion = problem.linear - state.gradient
         self.budget.trace.round(
-            problem, state.coef, expansion, bias, self.budget.n_done + self.n_iter,
-            self.violation if violation is None else violation,
+            problem, state.coef, expansion, problem.biases(state.coef, expansion),
+            self.budget.n_done + self.n_iter, self.violation if violation is None else violation,
         )  # fmt: skip
 
     def report(self, violation, n_support):
+        if not self.budget.callbacks:
+            return False
         return self.budget.report(
             n_iter=self.n_iter,
             violation=float(violation),
             tol=self.tol,
             objective=float(self.objective),
             n_support=int(n_support),
+            proof_seconds=self.problem.seconds_to_expand(self.state.coef),
         )
 
     # Many blocks.
 
     def by_blocks(self):
-        least, best = np.inf, None
-        for dtype in (np.float32,) + (np.float64,) * (REFRESHES - 1):
-            try:
-                stopped = self.rounds(dtype)
-            except KernelError:
-                if dtype is np.float64:
-                    raise
-                continue  # beyond the range of float32
-            if stopped in LIMITS:
-                break
-            if not self.verify:
-                return "converged" if stopped == "converged" else "stalled"
-            if not self.state.exact:
-                with self.budget.clock("proof"):
-                    self.set_state(self.state.coef)
-            self.violation = self.measure()[0]
-            self.note(self.state)
-            if self.violation <= self.tol:
-                return "converged"
-            if self.violation < least:
-                least, best = self.violation, self.state
-            if stopped == "crawling" and dtype is np.float64:
-                break
-        if self.violation > least:  # rounding may have led away from it
-            self.violation, self.state = least, best
-            self.note(self.state)
-        return stopped if stopped in LIMITS else "stalled"
+        try:
+            stopped = self.rounds(self.solver.dtype)
+        except KernelError:
+            if self.solver.dtype == FLOAT64:
+                raise
+            stopped = self.rounds(FLOAT64)  # kernel values are beyond the range of float32
+        if stopped == "converged" and self.violation > self.tol:
+            return "stalled"  # rounding of its rows does not allow more
+        return "stalled" if stopped == "crawling" else stopped
 
     def rounds(self, dtype):
         """Rounds of choose, solve, subtract until the violation is safely below tol."""
-        room = row_bytes(self.cache_bytes)
-        matrix = self.engine.kernel_matrix(self.problem.kernel, self.problem.X, dtype, room)
-        chosen, block = np.empty(0, dtype=np.int64), None
-        if not self.is_known and self.fits_one_block(dtype):
-            with self.budget.clock("block"):
-                everything = np.argsort(self.problem.groups, kind="stable")
-                self.look_at(Block(self.problem, self.state, matrix, everything))
-        elif not self.is_known:
-            self.set_state(self.state.coef)
-            self.is_known = True
-        idle = 0
+        self.learn_start(dtype)
+        idle, chosen, block = Idle(dtype), np.empty(0, dtype=np.int64), None
         while True:
-            with self.budget.clock("selection"):
-                self.violation, tops, bottoms = self.measure()
-            self.note(self.state)
             goal = max(SAFETY * self.tol, self.rounding(dtype))
-            if self.violation <= goal:
-                return "converged"
-            if self.report(self.violation, np.count_nonzero(self.state.coef)):
-                return "callback"
-            if self.budget.out_of_time(self.seconds_to_certify()):
-                return "max_time"
-            before = self.objective
-            with self.budget.clock("selection"):
-                chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
-            del block  # before the next one is made: two do not fit into its share
-            with self.budget.clock("block"):
-                block = Block(self.problem, self.state, matrix, chosen)
-            is_whole = block.size == self.problem.n
-            stop = 0.5 * goal if is_whole else max(0.5 * goal, INNER_TOL * self.violation)
-            try:
-                stopped = self.solve_block(block, stop, self.budget.max_iter)
-            except KeyboardInterrupt:
-                if self.is_soon_taken_in(block):
-                    self.take_in(matrix, block)
-                raise
-            self.take_in(matrix, block)
-            if stopped in LIMITS or (is_whole and stopped == "crawling"):
+            tops, bottoms = self.measure()
+            if stopped := self.stopped_at(goal):
                 return stopped
-            gained = self.objective - before
-            idle = idle + 1 if gained <= NO_GAIN[dtype] * abs(self.objective) else 0
-            if idle >= PATIENCE:
+            before = self.objective
+            chosen = self.choose(chosen, tops, bottoms, self.block_size(dtype))
+            block = self.strides = None  # two blocks would not fit into the memory of one
+            with self.budget.clock("block"):
+                block = self.matrix.block(self.problem, self.state, chosen, dtype)
+            stopped = self.solve(block, goal, dtype)
+            self.subtract(block, dtype)
+            if stopped in LIMITS or (stopped == "crawling" and block.size == self.problem.n):
+                return stopped
+            if idle.too_long(before, self.objective):
                 return "stalled"
 
-    def take_in(self, matrix, block):
-        if block.size == self.problem.n:
-            self.state = self.state.after_whole(block)
+    def learn_start(self, dtype):
+        """Compute the gradient at the start, where it is not known yet."""
+        if self.is_known:
+            return
+        if self.fits_one_block(dtype):
+            with self.budget.clock("block"):
+                block = self.matrix.block(self.problem, self.state, self.everything, dtype)
+            self.learn_gradient(block)
         else:
-            with self.budget.clock("rows and update"):
-                self.subtract(matrix, block)
+            self.set_state(self.state.coef)
+            self.is_known = True
 
-    def is_soon_taken_in(self, block):
-        """Whether the steps in a block can be kept after Ctrl-C, which may not wait for long."""
+    def stopped_at(self, goal):
+        """Why the rounds end here, or None."""
+        self.record(self.state)
+        if self.violation <= goal:
+            return "converged"
+        self.best = min(self.best, self.model(), key=lambda model: model.primal)
+        if self.report(self.violation, np.count_nonzero(self.state.coef)):
+            return "callback"
+        return "max_time" if self.is_out_of_time() else None
+
+    def measure(self):
+        """Find the violation; return the best rise and the cheapest fall of each group."""
+        state, problem = self.state, self.problem
+        with self.budget.clock("selection"):
+            rise, fall = state.gradient + state.up, state.gradient + state.low
+            if problem.n_groups == 1:
+                tops, bottoms = np.array([rise.max()]), np.array([fall.min()])
+            else:
+                members = [problem.groups == group for group in range(problem.n_groups)]
+                tops = np.array([rise[member].max(initial=-FREE) for member in members])
+                bottoms = np.array([fall[member].min(initial=FREE) for member in members])
+            self.violation = float(np.max(tops - bottoms))
+        return tops, bottoms
+
+    def choose(self, last, tops, bottoms, size):
+        """The next block: free points of the last one first, then those that violate most.
+
+        The most violating pair is always among them, which convergence needs.
+        """
+        if size == self.problem.n:
+            return self.everything
+        state, groups = self.state, self.problem.groups
+        with self.budget.clock("selection"):
+            rise = state.gradient + state.up - bottoms[groups]
+            fall = tops[groups] - state.gradient - state.low
+            free = state.is_free()
+            share = KEPT if np.count_nonzero(free) <= size else KEPT_OF_MANY
+            last_free = free[last]
+            kept = np.concatenate([last[last_free], last[~last_free]])[: int(share * size)]
+            rise[kept] = fall[kept] = 0.0
+            risers = _largest(rise, (size - len(kept) + 1) // 2)
+            fall[risers] = 0.0
+            fallers = _largest(fall, size - len(kept) - len(risers))
+            chosen = np.concatenate([risers, fallers, kept])
+        if self.problem.n_groups > 1:
+            chosen = chosen[np.argsort(groups[chosen], kind="stable")]
+        return chosen
+
+    def solve(self, block, goal, dtype):
+        """Solve the problem restricted to a block, to a share of the violation outside it."""
+        is_whole = block.size == self.problem.n
+        stop = 0.5 * goal if is_whole else max(0.5 * goal, INNER_TOL * self.violation)
+        try:
+            return self.solve_block(block, stop, self.budget.max_iter)
+        except KeyboardInterrupt:
+            if self.is_soon_subtracted(block):
+                self.subtract(block, dtype)
+            raise
+
+    def subtract(self, block, dtype):
+        """Subtract the rows of the variables that moved from the gradient."""
         if block.size == self.problem.n:
-            return True
+            self.state = self.state.after(block)
+            return
+        with self.budget.clock("rows and update"):
+            steps = block.coef - self.state.coef[block.order]
+            moved = np.flatnonzero(steps)
+            began = perf_counter()
+            rows, steps = self.problem.per_row(block.order[moved], steps[moved])
+            change = self.matrix.subtract(np.zeros(self.matrix.n), rows, steps, dtype)
+            gradient = self.state.gradient + self.problem.per_variable(change)
+            self.learn_speed(len(rows), perf_counter() - began)
+            self.state = state = self.state.after(block, gradient)
+            self.objective = self.problem.objective(state.coef, self.problem.linear - gradient)
+
+    def learn_speed(self, n_rows, seconds):
+        """Remember what an entry of K costs; in a few rows the calls around them dominate."""
+        if n_rows >= FEWEST_IN_TIME or not self.seconds_per_entry:
+            self.seconds_per_entry = seconds / max(1, n_rows * self.matrix.n)
+
+    def is_soon_subtracted(self, block):
+        """Whether the steps in a block can be kept after Ctrl-C, which must not wait for long."""
+        return self.seconds_to_subtract(block) < SOON
+
+    def seconds_to_subtract(self, block):
+        """About how long it will take to keep the steps in a block."""
+        if block.size == self.problem.n:
+            return 0.0
         moved = np.count_nonzero(block.coef != self.state.coef[block.order])
-        return (self.seconds_per_entry or SLOW) * moved * self.problem.n < SOON
+        return (self.seconds_per_entry or SECONDS_PER_ENTRY) * moved * self.problem.n
+
+    def seconds_to_prove(self):
+        """The seconds kept for the proof: what it takes, or none if that is too much for a fit
+        that is cut short."""
+        if not np.isfinite(self.budget.deadline):
+            return 0.0
+        seconds = self.problem.seconds_to_expand(self.state.coef)
+        return seconds if self.budget.has_time_to_prove(seconds) else 0.0
+
+    # Sizes.
 
     def rounding(self, dtype):
         """The error that rows in this precision leave in the gradient.
@@ -469,89 +520,73 @@ class _Run:
         return 0.5 * float(np.finfo(dtype).eps) * walk(self.sizes, self.state.coef)
 
     @cached_property
-    @QUIET
     def sizes(self):
         """The square roots of the diagonal of K."""
-        problem = self.problem
-        return np.sqrt(np.abs(problem.per_variable(problem.kernel.diagonal(problem.X))))
+        return np.sqrt(np.abs(self.problem.diagonal()))
 
-    def measure(self):
-        """The violation, and per group the best rise and the cheapest fall."""
-        state, problem = self.state, self.problem
-        rise, fall = state.gradient + state.up, state.gradient + state.low
-        if problem.n_groups == 1:
-            tops, bottoms = np.array([rise.max()]), np.array([fall.min()])
-        else:
-            members = [problem.groups == group for group in range(problem.n_groups)]
-            tops = np.array([rise[member].max(initial=-FREE) for member in members])
-            bottoms = np.array([fall[member].min(initial=FREE) for member in members])
-        return float(np.max(tops - bottoms)), tops, bottoms
+    def affordable(self, dtype):
+        """How many variables a block may have."""
+        return int(np.sqrt(BLOCK_SHARE * self.matrix.room / dtype.itemsize))
 
-    def fits_one_block(self, dtype=np.float32):
-        return self.problem.n <= min(WHOLE, self.solver.affordable(dtype))
+    def fits_one_block(self, dtype):
+        return self.problem.n <= min(WHOLE, self.affordable(dtype))
 
     def block_size(self, dtype):
-        """Room for all free points and some more: when they do not fit, progress is very slow."""
+        """The size of a block. It holds all free points and more; else progress is very slow."""
         if self.fits_one_block(dtype):
             return self.problem.n
         wanted = 1.25 * np.count_nonzero(self.state.is_free())
         size = 2 ** int(np.ceil(np.log2(max(wanted, SMALLEST_BLOCK))))
-        return int(min(size, LARGEST_BLOCK, max(self.solver.affordable(dtype), 2), self.problem.n))
+        size = min(size, LARGEST_BLOCK, max(self.affordable(dtype), 2), self.problem.n)
+        return int(max(2, min(size, self.most_in_time())))
 
-    def choose(self, last, tops, bottoms, size):
-        """The next block: free points of the last one first, then those that violate most.
+    def is_out_of_time(self):
+        return self.budget.ended.is_set() or self.most_in_time() < FEWEST_IN_TIME
 
-        The pair that violates most of all is always among them, which is what convergence needs.
-        """
-        state, groups = self.state, self.problem.groups
-        if size == self.problem.n:
-            return np.argsort(groups, kind="stable")
-        rise = state.gradient + state.up - bottoms[groups]
-        fall = tops[groups] - state.gradient - state.low
-        free = state.is_free()
-        share = KEPT if np.count_nonzero(free) <= size else KEPT_OF_MANY
-        last_free = free[last]
-        kept = np.concatenate([last[last_free], last[~last_free]])[: int(share * size)]
-        rise[kept] = fall[kept] = 0.0
-        risers = _largest(rise, (size - len(kept) + 1) // 2)
-        fall[risers] = 0.0
-        fallers = _largest(fall, size - len(kept) - len(risers))
-        chosen = np.concatenate([risers, fallers, kept])
-        if self.problem.n_groups > 1:
-            chosen = chosen[np.argsort(groups[chosen], kind="stable")]
-        return chosen
-
-    def subtract(self, matrix, block):
-        """Take the rows of the variables that moved out of the gradient."""
-        steps = block.coef - self.state.coef[block.order]
-        moved = np.flatnonzero(steps)
-        began = perf_counter()
-        rows, steps = self.problem.per_row(block.order[moved], steps[moved])
-        change = matrix.subtract(np.zeros(matrix.n), rows, steps)
-        gradient = self.state.gradient + self.problem.per_variable(change)
-        entries = max(1, len(rows) * matrix.n)
-        self.seconds_per_entry = (perf_counter() - began) / entries
-        self.state = state = self.state.after(block, gradient, exact=False)
-        self.objective = self.problem.objective(state.coef, self.problem.linear - gradient)
-
-    def seconds_to_certify(self):
-        """How long the final pass over all support vectors will take; float64 costs about twice."""
-        entries = np.count_nonzero(self.state.coef) * self.problem.n
-        return 2.5 * self.seconds_per_entry * entries
+    def most_in_time(self):
+        """The largest block whose rows can be subtracted in half of the time that is left."""
+        if self.budget.deadline == np.inf:
+            return np.inf
+        left = self.budget.deadline - perf_counter() - self.seconds_to_prove()
+        seconds = (self.seconds_per_entry or SECONDS_PER_ENTRY) * self.problem.n
+        return 0.5 * left / seconds
 
 
-class _Crawl:
-    """Tells when many steps have brought next to nothing, or rounding leaves nothing to reach."""
+class _Strides:
+    """Steps of SMO in a block and, where many do not suffice, strides: joint steps of all free
+    points."""
 
-    def __init__(self, block, n_iter):
-        self.steps = CRAWL // block.size
-        self.since, self.violation, self.objective = n_iter, np.inf, -np.inf
+    def __init__(self, run, block):
+        self.solver, self.block = run, block
+        self.many = max(HARD * block.size, FEWEST_STEPS)
+        # Steps since the last stride; it is negative until they have been as much work as that.
+        self.n_steps = 0
+        self.help = True
 
-    def goes_on(self, n_iter, violation, objective, in_vain):
-        gained = objective - self.objective > NOTABLE_GAIN * abs(objective)
-        if not in_vain and (gained or violation < NOTABLE_FALL * self.violation):
-            self.since, self.violation, self.objective = n_iter, violation, objective
-        return n_iter - self.since >= self.steps * (IN_VAIN if in_vain else 1)
+    def run(self, stop, max_steps):
+        """Make up to `max_steps` steps; return the violation left."""
+        solver, goal = self.solver, self.solver.n_iter + max_steps
+        while True:
+            before = solver.n_iter
+            with solver.budget.clock("steps"):
+                room = min(self.many - self.n_steps, goal - before)
+                violation = solver.run_steps(self.block, stop, room)
+            self.n_steps += solver.n_iter - before
+            if violation > stop and self.n_steps >= self.many:
+                self.stride()
+            if not violation > stop or solver.n_iter >= goal:  # NaN ends it, too
+                return violation
+
+    def stride(self):
+        """Move all free points together, unless that gained nothing the last time in this block."""
+        self.n_steps, solver = 0, self.solver
+        if not (solver.has_strides and self.help):
+            return
+        with solver.budget.clock("strides"):
+            gain, work = self.block.stride(NO_GAIN[FLOAT64] * abs(solver.objective))
+        solver.objective += gain
+        self.n_steps = -work // (WORK_OF_STEP * self.block.size)
+        self.help = gain > 0
 
 
 def _largest(values, count):

@@ -17,8 +17,9 @@ import numpy as np
 
 from maxmargin.solvers.textbook import TextbookSolver
 
-TAU = 1e-12  # in place of a curvature that is not positive
-ROUND_STEPS = 100  # how many steps make a row of the trace's rounds
+TAU = 1e-12  # This takes the place of a curvature that is not positive, as in LIBSVM.
+CHOICES = {1: "most_violating", 2: "most_gain"}
+ROUND_STEPS = 100  # This many steps make a row of the trace's rounds.
 
 
 @dataclass
@@ -44,8 +45,8 @@ class SMOPairs(TextbookSolver):
                 difference = gradient[i] - gradient
                 eta = np.maximum(diagonal[i] + diagonal - 2 * multipliers.K[i], TAU)
                 j = argmax(difference**2 / eta, multipliers.can_fall() & (difference > 0))
-            if not multipliers.step(i, j):
-                return "stalled"  # what is left is rounding
+            if not multipliers.step(i, j, CHOICES[self.order]):
+                return "stalled"  # only rounding is left
             if multipliers.n_iter % ROUND_STEPS == 0:
                 multipliers.end_round()
         multipliers.end_round()

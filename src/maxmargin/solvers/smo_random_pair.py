@@ -12,21 +12,19 @@ import numpy as np
 
 from maxmargin.solvers.textbook import TextbookSolver
 
-DEFAULT_C = 5.0
+DEFAULT_C = 5.0  # The method was described with this price of slack; `SVC` has its own default.
 
 
 @dataclass
 class SMORandomPair(TextbookSolver):
-    """N/2 random pairs per iteration, until nothing moves any more.
-
-    Described with a price of slack of `DEFAULT_C`; `SVC` has its own default.
+    """Improves N/2 random pairs per iteration, until nothing moves any more.
 
     Parameters
     ----------
     smallest_movement : float
-        Stop when an iteration moved less (and the optimality conditions hold).
+        It stops when an iteration moved less and the optimality conditions hold.
     max_rounds : int
-        Iterations after which to stop in any case.
+        It stops after this many iterations in any case.
     """
 
     smallest_movement: float = 1e-6
@@ -38,7 +36,7 @@ class SMORandomPair(TextbookSolver):
             alpha, b = multipliers.alpha.copy(), multipliers.b
             order = rng.permutation(multipliers.n)
             for i, j in zip(order[::2], order[1::2], strict=False):
-                multipliers.step(i, j)
+                multipliers.step(i, j, "random_pair")
             multipliers.end_round()
             movement = np.abs(multipliers.alpha - alpha).sum() + abs(multipliers.b - b)
             if movement <= self.smallest_movement and multipliers.converged():

@@ -14,17 +14,17 @@ import numpy as np
 
 from maxmargin.solvers.textbook import TextbookSolver
 
-HOPELESS = 200  # times max_passes: as many quiet passes mean that no pair can move
+HOPELESS = 200  # This many times max_passes quiet passes mean that no pair can move.
 
 
 @dataclass
 class SMOSimplified(TextbookSolver):
-    """First index by KKT violation, partner at random.
+    """Improves a point that violates its KKT condition together with a random partner.
 
     Parameters
     ----------
     max_passes : int
-        Quiet passes in a row after which to stop.
+        It stops after this many quiet passes in a row.
     """
 
     max_passes: int = 5
@@ -37,8 +37,8 @@ class SMOSimplified(TextbookSolver):
             for i in range(n):
                 if multipliers.violates(i):
                     j = (i + rng.integers(1, n)) % n  # any point but i
-                    # eta <= 0 means equal points in feature space: the parabola has no top.
-                    moved += multipliers.step(i, j, skip_flat=True)
+                    # eta <= 0 means that the points are equal in feature space.
+                    moved += multipliers.step(i, j, "random_partner", skip_flat=True)
             multipliers.end_round()
             quiet = 0 if moved else quiet + 1
             if quiet >= self.max_passes and multipliers.converged():

@@ -14,51 +14,34 @@ and E_i = f(x_i) - y_i holds for the current multipliers and b.
 """
 
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 
-from maxmargin.errors import OVERFLOW, KernelError
-from maxmargin.solvers.base import Solution, Solver, biases
+from maxmargin.solvers.walk import PairSolver, Walk
 
-ROUNDING = 1e-15  # relative to C_i + C_j: what a step may be off, and what counts as a move
-REPORT_SECONDS = 0.05  # how often callbacks hear and the clock is looked at
-
-
-class Stop(Exception):
-    """Raised out of the loops of a solver when a limit has been reached."""
+# Relative to C_i + C_j, a step may be off by this, and a smaller move counts as none.
+ROUNDING = 1e-15
 
 
 @dataclass
-class TextbookSolver(Solver):
-    """A solver that is read beside its derivation; a subclass writes `run`.
+class TextbookSolver(PairSolver):
+    """A solver to be read beside its derivation; a subclass writes `run`.
 
     It keeps the whole kernel matrix and solves the soft margin classifier.
 
     Parameters
     ----------
     seed : int
-        Of its random choices.
+        The seed of its random choices.
     """
 
     seed: int = 0
 
-    def solve(self, problem, engine, budget, start=None, expansion=None):
-        """Raise the dual objective from a feasible start until it is optimal within tol."""
-        self.check(problem)
-        multipliers = Multipliers(problem, budget, self.tol, start)
-        try:
-            multipliers.look_at_limits()
-            stopped = self.run(multipliers)
-        except Stop as limit:
-            stopped = str(limit)
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-        return multipliers.solution(stopped)
+    def begin(self, problem, budget, start):
+        return Multipliers(problem, budget, self.tol, start)
 
     def check(self, problem):
         """Refuse what the textbook's derivation does not cover."""
-        name = type(self).__module__.rsplit(".", 1)[-1]
         is_soft_margin = (
             problem.n_groups == 1
             and not np.any(problem.totals)
@@ -68,37 +51,46 @@ class TextbookSolver(Solver):
         )
         if not is_soft_margin:
             raise ValueError(
-                f"solver={name!r} solves the soft margin only: SVC with a finite C. "
-                "Use solver='smo' here."
+                f"solver={self.name!r} solves the soft margin only: SVC with a finite C. "
+                "Use solver='smo_steps' to go step by step, or solver='smo'."
             )
-        needed = 8 * problem.n**2
-        if needed > self.cache_bytes:
-            raise ValueError(
-                f"solver={name!r} keeps the whole kernel matrix: {problem.n} points need "
-                f"{needed / 2**20:.0f} MB. Use solver='smo', or raise cache_size."
-            )
+        super().check(problem)
 
 
-class Multipliers:
+def gain_of(move, slope, eta):
+    """The height of the parabola: what the objective gains when alpha_j moves by `move`."""
+    return move * (slope - 0.5 * eta * move)
+
+
+class Multipliers(Walk):
     """alpha, b and the errors E, and how a pair of multipliers is improved."""
 
     def __init__(self, problem, budget, tol, start=None):
-        self.problem, self.budget, self.tol = problem, budget, tol
+        super().__init__(problem, budget, tol)
         self.y = problem.linear
-        self.n = problem.n
         self.C = problem.upper - problem.lower
-        self.K = problem.kernel(problem.X)
-        if not np.all(np.isfinite(self.K)):
-            raise KernelError(OVERFLOW.format(problem.kernel))
-        self.alpha = self.y * (problem.start if start is None else start)
-        self.b = 0.0
-        self.E = self.K @ (self.y * self.alpha) + self.b - self.y
-        self.objective = problem.objective(self.y * self.alpha, self.E - self.b + self.y)
-        self.n_iter = 0
-        self._heard = perf_counter()
-        self.trace = budget.trace
+        self.K = problem.matrix.values(np.arange(self.n))
+        self.alpha = self.y * (problem.start if start is None else start.coef)
+        self.objective = problem.objective(self.coef, self.refresh())
         if self.trace is not None:
-            self.trace.begin(budget.problem, self.y * self.alpha, self.y)
+            self.trace.begin(budget.problem, self.coef, self.y, self.C)
+
+    @property
+    def coef(self):
+        return self.y * self.alpha
+
+    @property
+    def expansion(self):
+        return self.E - self.b + self.y
+
+    @property
+    def bias(self):
+        return np.array([self.b])
+
+    def refresh(self):
+        expansion = self.K @ self.coef
+        self.E, self.b = expansion - self.y, 0.0
+        return expansion
 
     def violates(self, i):
         """Whether point i breaks its KKT condition for the current b.
@@ -126,9 +118,10 @@ class Multipliers:
         flat = 4 * np.finfo(float).eps * (abs(self.K[i, i]) + abs(self.K[j, j]))
         return 0.0 if abs(eta) <= flat else eta
 
-    def step(self, i, j, skip_flat=False):
-        """Move alpha_i and alpha_j to the best point of their segment; False if they stay.
+    def step(self, i, j, reason, skip_flat=False):
+        """Move alpha_i and alpha_j to the best point of their segment; return False if they stay.
 
+        `reason` is why the solver chose the pair, a key of `problems/trace.py`'s `REASONS`.
         `skip_flat` leaves pairs with eta <= 0 alone instead of moving them to an end.
         """
         if i == j:
@@ -136,23 +129,21 @@ class Multipliers:
         L, H = self.segment(i, j)
         eta = self.curvature(i, j)
         if L >= H or (skip_flat and eta <= 0):
-            return False
-        slope = self.y[j] * (self.E[i] - self.E[j])  # of the objective along alpha_j
+            return self.refuse(i, j, "no_room" if L >= H else "no_curvature")
+        slope = self.y[j] * (self.E[i] - self.E[j])  # the objective's, along alpha_j
         if eta > 0:
             unclipped = self.alpha[j] + slope / eta
             clipped = min(max(unclipped, L), H)
-        else:  # no top inside: the better of the two ends
-
-            def gain_at(end):
-                move = end - self.alpha[j]
-                return move * (slope - 0.5 * eta * move)
-
-            unclipped = clipped = max(L, H, key=gain_at)
+        else:  # the parabola has no top, so the better of the two ends is best
+            clipped = max(L, H, key=lambda end: gain_of(end - self.alpha[j], slope, eta))
+            unclipped = clipped
         move = clipped - self.alpha[j]
-        gain = move * (slope - 0.5 * eta * move)
+        gain = gain_of(move, slope, eta)
         if gain <= 0 or abs(move) <= ROUNDING * (self.C[i] + self.C[j]):
-            return False
-        self._move(i, j, clipped, gain, eta=eta, L=L, H=H, unclipped=unclipped)
+            return self.refuse(i, j, "no_gain")
+        self._move(
+            i, j, clipped, gain, eta=eta, L=L, H=H, unclipped=unclipped, reason=reason
+        )  # fmt: skip
         return True
 
     def _move(self, i, j, clipped, gain, **figures):
@@ -162,8 +153,8 @@ class Multipliers:
         alpha_i = self._snapped(i, alpha[i] + y[i] * y[j] * (alpha[j] - clipped), near)
         change_i, change_j = y[i] * (alpha_i - alpha[i]), y[j] * (alpha_j - alpha[j])
         errors = self.E[i], self.E[j]
-        b = self._bias_after(i, j, alpha_i, alpha_j, change_i, change_j)
-        alpha[[i, j]] = alpha_i, alpha_j  # at once: an interrupt must not find half a step
+        b = self.bias_after(i, j, alpha_i, alpha_j, change_i, change_j)
+        alpha[[i, j]] = alpha_i, alpha_j  # both at once: an interrupt must not find half a step
         self.E += change_i * self.K[i] + change_j * self.K[j] + (b - self.b)
         self.b = b
         self.objective += gain
@@ -171,38 +162,41 @@ class Multipliers:
         if self.trace is not None:
             self.trace.step(
                 i=i, j=j, error_i=errors[0], error_j=errors[1], clipped=alpha_j, alpha_i=alpha_i,
-                b=b, objective=self.objective, gap=self.gap(), violation=self.violation(),
+                b=b, spread=0.0, objective=self.objective, gap=self.gap(),
+                violation=self.violation(),
                 **figures,
             )  # fmt: skip
         self.look_at_limits()
 
     def _snapped(self, i, value, near):
-        """A multiplier a rounding error away from its bound would count as free for ever."""
+        """The multiplier, or its bound if that is a rounding error away, so that it is not free."""
         if value <= near:
             return 0.0
         return self.C[i] if value >= self.C[i] - near else value
 
-    def _bias_after(self, i, j, alpha_i, alpha_j, change_i, change_j):
-        """b from a multiplier strictly inside its box, whose margin is exactly one.
+    def bias_after(self, i, j, alpha_i, alpha_j, change_i, change_j):
+        """The b at which a point strictly inside its box has a margin of exactly one.
 
-        With none inside, every b between the two candidates fits: their mean.
+        If neither is inside, every b between the two candidates fits, and their mean is taken.
         """
         K = self.K
         b_i = self.b - self.E[i] - change_i * K[i, i] - change_j * K[i, j]
         b_j = self.b - self.E[j] - change_i * K[i, j] - change_j * K[j, j]
         if 0 < alpha_i < self.C[i]:
             return b_i
-        return b_j if 0 < alpha_j < self.C[j] else (b_i + b_j) / 2
+        if 0 < alpha_j < self.C[j]:
+            return b_j
+        return (b_i + b_j) / 2
 
     def can_rise(self):
-        """Where y_i alpha_i may grow."""
+        """The points whose y_i alpha_i may grow."""
         return np.where(self.y > 0, self.alpha < self.C, self.alpha > 0)
 
     def can_fall(self):
         return np.where(self.y > 0, self.alpha > 0, self.alpha < self.C)
 
     def violation(self):
-        """How much the most violating pair could still gain per unit: optimal when not positive."""
+        """What the most violating pair gains per unit; the solution is optimal if not positive."""
         best_rise = np.max(-self.E, where=self.can_rise(), initial=-np.inf)
         cheapest_fall = np.min(-self.E, where=self.can_fall(), initial=np.inf)
         return float(best_rise - cheapest_fall)
@@ -212,57 +206,3 @@ class Multipliers:
         total = self.alpha.sum()
         square = 2 * (total - self.objective)
         return float(square + self.C @ np.maximum(-self.y * self.E, 0.0) - total)
-
-    def converged(self):
-        return self.violation() <= self.tol
-
-    def end_round(self):
-        """After every pass: the trace, and the limits even when nothing moved."""
-        if self.trace is not None:
-            self.trace.round(
-                self.problem, self.y * self.alpha, self.E - self.b + self.y, np.array([self.b]),
-                self.n_iter, self.violation(), keep_moves=False,
-            )  # fmt: skip
-        self.look_at_limits()
-
-    def look_at_limits(self):
-        if self.n_iter >= self.budget.max_iter:
-            raise Stop("max_iter")
-        if perf_counter() - self._heard < REPORT_SECONDS:
-            return
-        self._heard = perf_counter()
-        if self.budget.out_of_time():
-            raise Stop("max_time")
-        if self.report():
-            raise Stop("callback")
-
-    def report(self):
-        return self.budget.report(
-            n_iter=self.n_iter,
-            violation=self.violation(),
-            tol=self.tol,
-            objective=float(self.objective),
-            n_support=int(np.count_nonzero(self.alpha)),
-        )
-
-    def solution(self, stopped):
-        """The steps leave rounding errors in E: f is computed anew, and decides."""
-        coef = self.y * self.alpha
-        if self.trace is not None:
-            self.trace.check_end(coef)
-        expansion = self.K @ coef
-        self.E = expansion - self.y
-        violation = self.violation()
-        up, low = np.where(self.can_rise(), 0.0, -1e200), np.where(self.can_fall(), 0.0, 1e200)
-        if stopped == "converged":
-            stopped = "converged" if violation <= self.tol else "stalled"
-            self.report()
-        return Solution(
-            coef=coef,
-            bias=biases(self.problem, self.y - expansion, up, low),
-            expansion=expansion,
-            recomputed=True,
-            n_iter=self.n_iter,
-            violation=violation,
-            stopped=stopped,
-        )

@@ -34,7 +34,7 @@ def main(version):
 def write_answers(model, path):
     rows = rows_for(model)
     said = {f"answer{k}": _plain(answer) for k, answer in enumerate(answers(model, rows))}
-    np.savez(path, rows=rows, **said)
+    np.savez(path, rows=_plain(rows), **said)
 
 
 def _plain(answer):

@@ -1,0 +1,45 @@
+"""Several problems of one fit, one after the other or side by side, within one budget."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from maxmargin.engines.threads import result_of, workers
+
+
+def in_turn(solve, n, budget):
+    """Call solve(k, its share of the budget) for every problem k, and return the solutions.
+
+    After Ctrl-C in one of them the later ones have no solution, and there is nothing to keep.
+    """
+    solutions = []
+    for k in range(n):
+        solutions.append(solve(k, budget.share(k, n)))
+        if solutions[-1].stopped == "interrupted" and k < n - 1:
+            raise KeyboardInterrupt
+    return solutions
+
+
+def side_by_side(solve, n, budget):
+    """The same on threads, for problems whose progress is not reported.
+
+    The main thread only waits, because it alone sees Ctrl-C, and then ends all of them.
+    """
+    solutions, was_interrupted = [None] * n, False
+    with workers() as pool, ThreadPoolExecutor(1, "maxmargin") as others:
+        if pool.n_threads == 1:
+            return in_turn(solve, n, budget)
+        n_rounds = -(-n // pool.n_threads)
+
+        def work(k):
+            solutions[k] = solve(k, budget.share(k // pool.n_threads, n_rounds))
+
+        try:
+            result_of(others.submit(pool.map, work, range(n)))
+        except KeyboardInterrupt:
+            was_interrupted = True
+            budget.end_now()  # the two contexts wait until all have ended
+    if was_interrupted:
+        if any(one is None or (one.stopped, one.n_iter) == ("interrupted", 0) for one in solutions):
+            raise KeyboardInterrupt
+        solutions[-1] = replace(solutions[-1], stopped="interrupted")
+    return solutions
