@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,21 @@ collect_ignore = [
     "cli/conftest.py",
     "play/conftest.py",
 ]  # not as modules with doctests
+
+
+@pytest.fixture
+def untraced():
+    """Nobody counts lines in a test that presses Ctrl-C: coverage might keep its lock for ever.
+
+    A KeyboardInterrupt inside coverage's own function that takes the lock leaves it taken. The mark
+    `no_cover` of pytest-cov does not help: under xdist a second tracer goes on.
+    """
+    here, elsewhere = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    yield
+    sys.settrace(here)
+    threading.settrace(elsewhere)
 
 
 @pytest.fixture

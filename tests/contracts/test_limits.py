@@ -195,7 +195,7 @@ def failing(progress):
     raise RuntimeError("from within")
 
 
-@pytest.mark.no_cover
+@pytest.mark.usefixtures("untraced")
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("n_iter", [0, 3])
 def test_ctrl_c_reaches_every_machine_that_is_solved_side_by_side(n_iter):

@@ -395,6 +395,7 @@ def test_progress_of_a_problem_that_is_solved_more_than_once_never_falls(model):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.usefixtures("untraced")
 def test_ctrl_c_in_the_first_block_keeps_what_it_has_reached(monkeypatch):
     X, y = make_classification(4000, 10, flip_y=0.3, random_state=0)
     monkeypatch.setattr(smo, "SLICE", 10_000)

@@ -48,7 +48,7 @@ def interrupt_after(seconds, pressed):
     return timer
 
 
-@pytest.mark.no_cover
+@pytest.mark.usefixtures("untraced")
 def test_ctrl_c_raises_within_half_a_second_and_keeps_the_model():
     X, y = large()
     SVC().fit(X[:3000], y[:3000])  # compiled
@@ -65,7 +65,7 @@ def test_ctrl_c_raises_within_half_a_second_and_keeps_the_model():
     assert model.fit(X[:500], y[:500]).converged_
 
 
-@pytest.mark.no_cover
+@pytest.mark.usefixtures("untraced")
 def test_ctrl_c_before_every_class_pair_was_begun_leaves_the_model_unfitted():
     X, y = large()
     y = y + 2 * (np.arange(len(y)) % 2)

@@ -90,7 +90,7 @@ def test_limits_keep_the_model_and_warn(binary):
         SVC(solver="smo_simplified", C=1e9, max_time=0.2).fit(X, y)
 
 
-@pytest.mark.no_cover
+@pytest.mark.usefixtures("untraced")
 def test_ctrl_c_keeps_the_model():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((300, 5)), rng.integers(0, 2, 300)
