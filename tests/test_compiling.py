@@ -1,6 +1,7 @@
 """After `maxmargin.compile()` no ordinary fit compiles anything: in a process of its own it finds
 all code on disk."""
 
+import os
 import subprocess
 import sys
 
@@ -47,3 +48,25 @@ def test_after_compiling_no_other_process_compiles_an_ordinary_fit():
     assert len(seen) > 50
     ran = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == ""
+
+
+FIT = """
+import hashlib
+from sklearn.datasets import make_classification
+from maxmargin import SVC
+
+X, y = make_classification(2500, 10, random_state=0)
+print(hashlib.sha256(SVC().fit(X, y).dual_coef_.tobytes()).hexdigest())
+"""
+
+
+def test_a_process_that_compiles_finds_the_same_bytes_as_one_that_loads(tmp_path):
+    def digest():
+        ran = subprocess.run(
+            [sys.executable, "-c", FIT], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return ran.stdout
+
+    assert digest() == digest()
+    assert any(tmp_path.rglob("*.nbc"))

@@ -42,12 +42,19 @@ def in_order(in_numpy):
 
 
 def vectorised(in_numpy):
-    """Compile a loop into each function that calls it, as a call would make it half as fast."""
+    """Compile a loop as if it stood in each function that calls it; a call would make it half as
+    fast."""
     return lambda loop: _compiled(loop, "always", FLOAT_FREEDOM)
 
 
 def _compiled(function, inline, freedom):
-    options = {"nogil": True, "error_model": "numpy", "inline": inline}
+    """Compile a function into each compiled function that calls it, too ("forceinline").
+
+    Left to itself, LLVM keeps some calls, and which of several copies of the called function they
+    reach depends on what the process has compiled and loaded before: copies differ in the last
+    digit, because sums may be reordered.
+    """
+    options = {"nogil": True, "error_model": "numpy", "inline": inline, "forceinline": True}
     dispatcher = numba.njit(fastmath=freedom, **options)(function)
     keep_on_disk(dispatcher)
     return dispatcher
