@@ -173,6 +173,12 @@ def dots(A, B, out=None):
     return out
 
 
+def times_vector(X, w):
+    """X @ w, in which equal rows have equal products. (BLAS sums a row in an order that depends on
+    where it stands, and on how many threads there are.)"""
+    return X @ w if is_sparse(X) else np.einsum("ij,j->i", X, w)
+
+
 def squared_norms(X):
     """|x|^2 of every row, summed in float64 or better."""
     if is_sparse(X):

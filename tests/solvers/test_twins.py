@@ -49,6 +49,15 @@ def test_sparse_rows_start_where_dense_ones_do():
     np.testing.assert_array_equal(start_with_twins(dense).coef, start_with_twins(stored).coef)
 
 
+@pytest.mark.parametrize("order", "CF")
+def test_twins_are_found_wherever_they_stand_and_however_rows_are_stored(order):
+    row = np.random.default_rng(0).standard_normal(33)
+    X = np.array(np.broadcast_to(row, (1001, 33)), order=order)
+    y = np.where(np.arange(1001) < 500, 1.0, -1.0)
+    start = start_with_twins(c_svc(matrix_of(RBF(0.5), X), y, np.ones(1001)))
+    assert np.count_nonzero(start.coef) == 1000
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_left_of_a_problem_is_its_optimum(seed, monkeypatch):
     monkeypatch.setattr(smo, "TIGHT", 0)  # small problems need no such start

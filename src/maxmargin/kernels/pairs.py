@@ -163,7 +163,7 @@ class Points:
 
     def projected(self, rng):
         """Every row times one random direction, by which equal rows are found."""
-        return np.asarray(self.X @ rng.standard_normal(self.shape[1]))
+        return arrays.times_vector(self.X, rng.standard_normal(self.shape[1]))
 
     def are_equal(self, rows, others):
         """Whether each of `rows` is the same point as the one of `others` beside it."""
