@@ -48,17 +48,6 @@ def storage(X):
     return np.ascontiguousarray(X), nothing, nothing
 
 
-def flat(X):
-    """The numbers of all rows in one array, their columns, and where each row begins and ends.
-
-    A dense matrix has no such columns, because every row holds all of them in order.
-    """
-    if is_sparse(X):
-        return X.data, X.indices, X.indptr
-    starts = np.arange(X.shape[0] + 1) * X.shape[1]
-    return np.ascontiguousarray(X).ravel(), np.empty(0, dtype=np.int32), starts
-
-
 def take(X, rows):
     """The chosen rows of an array, a sparse matrix or a list."""
     if hasattr(X, "iloc"):  # a data frame indexes by label

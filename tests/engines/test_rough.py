@@ -16,12 +16,15 @@ def rows(storage, rng):
     X = rng.standard_normal((N, 30)) * rng.uniform(0.1, 10.0, 30)
     if storage == "far":
         return X + 1e4
+    if storage == "a few far":
+        X[::50] *= 1e3
+        return X
     if storage != "dense":
         X[rng.random(X.shape) < 0.9] = 0.0
     return sparse.csr_array(X) if storage == "sparse" else X
 
 
-@pytest.mark.parametrize("storage", ["dense", "far", "thin", "sparse"])
+@pytest.mark.parametrize("storage", ["dense", "far", "a few far", "thin", "sparse"])
 @pytest.mark.parametrize("gamma", [1e-5, 1e-3, 0.1])
 def test_the_error_of_a_rough_sum_is_within_its_bound(storage, gamma):
     rng = np.random.default_rng(0)
@@ -34,6 +37,9 @@ def test_the_error_of_a_rough_sum_is_within_its_bound(storage, gamma):
         sums, bounds = engine.expand_roughly(*asked)
     errors = np.max(np.abs(sums - exact), axis=2)
     assert np.all(errors <= bounds)
+    if storage == "a few far":  # the others are not spoiled by them
+        assert gamma > 1e-2 or np.mean(np.isfinite(bounds)) > 0.95
+        bounds = bounds[np.isfinite(bounds)]
     assert np.median(bounds / np.max(np.abs(coef))) < 1.0  # it is of some use
 
 

@@ -104,9 +104,25 @@ def test_sums_over_no_centres_are_zero(kernel, X):
     np.testing.assert_array_equal(sums, np.zeros((N, 2)))
 
 
-def test_points_far_out_are_left_to_the_way_that_looks_after_rounding():
-    X = rows("dense")
-    points = CPUEngine().points(np.vstack([X, X + 1e4]))
-    assert strips_for(RBF(1.0), points) is None
-    assert strips_for(RBF(1.0), points.astype(np.float32)) is not None
+@pytest.mark.parametrize("storage", ["dense", "thin", "sparse"])
+@pytest.mark.parametrize("given", ["dense", "sparse"])
+def test_points_far_out_lose_no_digits(storage, given):
+    """Half of the points are so far out that |x|^2 + |z|^2 - 2 x.z keeps five digits or less."""
+    X = rows(storage)
+    X = np.vstack([X, X]) if isinstance(X, np.ndarray) else sparse.vstack([X, X]).toarray()
+    X[N:, 0] += 1e6
+    expected = np.exp(-0.2 * ((X[:, None, :50] - X[None, ::9, :50]) ** 2).sum(axis=2))
+    coef = np.random.default_rng(5).standard_normal((2 * N, 1))[::9]
+    with CPUEngine(n_threads=2) as engine:
+        points = engine.points(sparse.csr_array(X) if storage == "sparse" else X)
+        assert strips_for(RBF(0.2), points) is not None
+        found = engine.matrix(RBF(0.2), points).values(np.arange(2 * N), np.arange(0, 2 * N, 9))
+        new = engine.points(sparse.csr_array(X) if given == "sparse" else X, beside=points)
+        sums = engine.expand(RBF(0.2), new, points[np.arange(0, 2 * N, 9)], coef)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(sums, expected @ coef, rtol=1e-8, atol=1e-10)
+
+
+def test_kernels_put_together_from_others_are_left_to_numpy():
+    points = CPUEngine().points(rows("dense"))
     assert strips_for(RBF(1.0) + Linear(), points) is None

@@ -13,12 +13,19 @@ import numpy as np
 
 from maxmargin.compiled.dots import add_lines
 from maxmargin.compiled.numba_setup import compiled, fetch_and_add
-from maxmargin.compiled.tiles import gaussian_from_dots_32, gaussian_from_dots_64, subtract_rows
+from maxmargin.compiled.tiles import (
+    FAR,
+    far_gaussian_from_dots,
+    gaussian_from_dots_32,
+    gaussian_from_dots_64,
+    subtract_rows,
+)
 
-LINEAR, POLYNOMIAL, SIGMOID, LAPLACIAN = range(4)
+LINEAR, POLYNOMIAL, SIGMOID, LAPLACIAN, FAR_GAUSSIAN = range(5)
 
 # How the tiles of a kernel are best made, and what other kernels have than the Gaussian, for which
-# the latter is None, so that nobody waits for code to be compiled that is not used.
+# the latter is None, so that nobody waits for code to be compiled that is not used. The Gaussian of
+# points so far out that rounding must be looked after counts as another kernel.
 Recipe = namedtuple("Recipe", "gamma has_table is_partial height width")
 Shape = namedtuple("Shape", "kind coef0 degree")
 # Some rows, and the squares of their norms.
@@ -127,12 +134,21 @@ def make_gaussian(tile, gamma, norms_a, norms_b):
 
 
 @compiled
-def shape_values(tile, gamma, shape, norms_a, norms_b):
-    """Replace dot products by kernel values."""
+def shape_values(
+    tile, gamma, shape, norms_a, norms_b, A, A_columns, A_starts, first_a,
+    B, B_columns, B_starts, first_b,
+):  # fmt: skip
+    """Replace dot products by kernel values. Points far out need the rows themselves, too."""
     if shape is None:  # on its own, so that Numba leaves out the rest  # noqa: SIM114
         make_gaussian(tile, gamma, norms_a, norms_b)
     elif shape.kind == LAPLACIAN:
         make_gaussian(tile, gamma, norms_a, norms_b)
+    elif shape.kind == FAR_GAUSSIAN:
+        if gaussian_from_dots_64(tile, norms_a, norms_b, gamma, FAR):
+            far_gaussian_from_dots(
+                tile, norms_a, norms_b, gamma, FAR, A, A_columns, A_starts, first_a,
+                B, B_columns, B_starts, first_b,
+            )  # fmt: skip
     elif shape.kind != LINEAR:
         factor, shift = tile.dtype.type(gamma), tile.dtype.type(shape.coef0)
         for i in range(tile.shape[0]):
@@ -201,7 +217,11 @@ def subtract_strip(
                 fresh.numbers, fresh.columns, fresh.starts, p, q, points.numbers[first:last], table,
                 place, shape, values,
             )  # fmt: skip
-            shape_values(values, recipe.gamma, shape, fresh.norms[p:q], points.norms[first:last])
+            shape_values(
+                values, recipe.gamma, shape, fresh.norms[p:q], points.norms[first:last],
+                fresh.numbers, fresh.columns, fresh.starts, p,
+                points.numbers, points.columns, points.starts, first,
+            )  # fmt: skip
             add_multiples(tile_sums, values, steps[p:q])
             for r in range(p, q):
                 if slots[r] >= 0:
@@ -235,6 +255,23 @@ def tile_table(numbers, columns, starts, tile, first, last, recipe, place):
     if numbers.ndim == 2:
         return feature_table(tile, columns, starts, 0, width, recipe, place, n_features, tile)
     return feature_table(numbers, columns, starts, first, last, recipe, place, n_features, tile)
+
+
+@compiled
+def shape_tile(
+    values, gamma, shape, centres, p, q, tile_norms, tile, numbers, columns, starts, first
+):
+    """`shape_values` for rows as they are given, of which dense ones were brought to a tile."""
+    if numbers.ndim == 2:
+        shape_values(
+            values, gamma, shape, centres.norms[p:q], tile_norms,
+            centres.numbers, centres.columns, centres.starts, p, tile, columns, starts, 0,
+        )  # fmt: skip
+    else:
+        shape_values(
+            values, gamma, shape, centres.norms[p:q], tile_norms,
+            centres.numbers, centres.columns, centres.starts, p, numbers, columns, starts, first,
+        )  # fmt: skip
 
 
 @compiled
@@ -272,7 +309,9 @@ def expand_strip(
         last = min(first + recipe.width, n)
         width = last - first
         shift_tile(numbers, starts, first, last, origin, tile, norms)
-        if shape is None:
+        if shape is None:  # noqa: SIM114
+            tile_norms[:width] = norms[first:last]
+        elif shape.kind == FAR_GAUSSIAN:
             tile_norms[:width] = norms[first:last]
         table = tile_table(numbers, columns, starts, tile, first, last, recipe, place)
         sums = np.zeros((result.shape[1], n_columns, width))
@@ -283,7 +322,10 @@ def expand_strip(
                 centres.numbers, centres.columns, centres.starts, p, q, tile[:width], table, place,
                 shape, values,
             )  # fmt: skip
-            shape_values(values, recipe.gamma, shape, centres.norms[p:q], tile_norms[:width])
+            shape_tile(
+                values, recipe.gamma, shape, centres, p, q, tile_norms[:width], tile, numbers,
+                columns, starts, first,
+            )  # fmt: skip
             for piece in range(panels[panel, 2], panels[panel + 1, 2]):
                 part, begin, end = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2]
                 add_products(sums[part], values[begin - p : end - p], coef[begin:end])
@@ -325,7 +367,10 @@ def matrix_strip(counter, at_once, recipe, shape, A, B, n_features, is_same, res
             A.numbers, A.columns, A.starts, p, q, B.numbers[first:last], table, place, shape, values
         )  # fmt: skip
         forget_places(B.numbers, B.columns, B.starts, first, last, place)
-        shape_values(values, recipe.gamma, shape, A.norms[p:q], B.norms[first:last])
+        shape_values(
+            values, recipe.gamma, shape, A.norms[p:q], B.norms[first:last],
+            A.numbers, A.columns, A.starts, p, B.numbers, B.columns, B.starts, first,
+        )  # fmt: skip
         result[p:q, first:last] = values
         if is_same:
             for j in range(first, last):

@@ -19,8 +19,10 @@ def _power_of_two(degree):
 # whose error is below that of rounding (2e-9 and 2e-16).
 POWERS_32 = tuple(np.float32(power) for power in _power_of_two(6))
 POWERS_64 = tuple(float(power) for power in _power_of_two(10))
-SMALLEST_EXPONENT_32 = np.float32(-126.0)
-SMALLEST_EXPONENT_64 = -1022.0
+# Smaller powers of two are taken for zero: a processor takes a hundred times as long for products
+# that are below the range of normal numbers.
+SMALLEST_EXPONENT_32 = np.float32(-100.0)
+SMALLEST_EXPONENT_64 = -970.0
 
 VANISHED = 746.0  # From here on, exp(-t) is zero.
 FAR = 1e4  # From this gamma |x|^2 on, its rounding error, 1e-12 or more, may show in the kernel.
@@ -39,11 +41,12 @@ def gaussian_from_dots_32(tile, squared_norms_a, squared_norms_b, gamma):
         for j in range(tile.shape[1]):
             t = start - rate * squared_norms_b[j] + twice * tile[i, j]
             t = t if t < zero else zero
-            t = t if t > SMALLEST_EXPONENT_32 else SMALLEST_EXPONENT_32
-            whole = np.int32(t - half)
-            r = t - np.float32(whole)
+            seen = t if t > SMALLEST_EXPONENT_32 else SMALLEST_EXPONENT_32
+            whole = np.int32(seen - half)
+            r = seen - np.float32(whole)
             power = p0 + r * (p1 + r * (p2 + r * (p3 + r * (p4 + r * (p5 + r * p6)))))
-            tile[i, j] = power * float32_from_bits((whole + np.int32(127)) << np.int32(23))
+            power *= float32_from_bits((whole + np.int32(127)) << np.int32(23))
+            tile[i, j] = power if seen == t else zero
 
 
 @compiled
@@ -62,46 +65,56 @@ def gaussian_from_dots_64(tile, squared_norms_a, squared_norms_b, gamma, far):
         for j in range(tile.shape[1]):
             distance = norm + squared_norms_b[j] - 2.0 * tile[i, j]
             t = -gamma * LOG2_E * (distance if distance > 0.0 else 0.0)
-            t = t if t > SMALLEST_EXPONENT_64 else SMALLEST_EXPONENT_64
-            whole = np.int64(t - 0.5)
-            r = t - np.float64(whole)
+            seen = t if t > SMALLEST_EXPONENT_64 else SMALLEST_EXPONENT_64
+            whole = np.int64(seen - 0.5)
+            r = seen - np.float64(whole)
             high = p5 + r * (p6 + r * (p7 + r * (p8 + r * (p9 + r * p10))))
             power = p0 + r * (p1 + r * (p2 + r * (p3 + r * (p4 + r * high))))
-            tile[i, j] = power * float64_from_bits((whole + np.int64(1023)) << np.int64(52))
+            power *= float64_from_bits((whole + np.int64(1023)) << np.int64(52))
+            tile[i, j] = power if seen == t else 0.0
     return n_far
 
 
 @compiled
-def far_gaussian_from_dots(tile, squared_norms_a, squared_norms_b, gamma, far, A, B):
+def far_gaussian_from_dots(
+    tile, squared_norms_a, squared_norms_b, gamma, far, a, a_columns, a_starts, first_a,
+    b, b_columns, b_starts, first_b,
+):  # fmt: skip
     """The same for the rows that were left: points so far out that the rounding errors of
     |x|^2 + |z|^2 - 2 x.z would show. Where most of it cancels, differences take its place.
 
-    A and B are the rows in the layout of `arrays.flat`.
+    The rows are laid out as `arrays.storage` does it; those of the tile begin at `first_a` and
+    `first_b`.
     """
-    a, a_columns, a_starts = A
-    b, b_columns, b_starts = B
     for i in range(tile.shape[0]):
         norm = squared_norms_a[i]
         if gamma * norm <= far:
             continue
-        first, last = a_starts[i], a_starts[i + 1]
         for j in range(tile.shape[1]):
             terms = norm + squared_norms_b[j]
             distance = terms - 2.0 * tile[i, j]
             if distance < CANCELLED * terms:
-                begin, end = b_starts[j], b_starts[j + 1]
-                if len(a_columns) == 0:
-                    distance = _squared_distance(a[first:last], b[begin:end])
-                else:
-                    distance = _squared_distance_of_sparse(
-                        a[first:last], a_columns[first:last], b[begin:end], b_columns[begin:end]
-                    )
+                distance = squared_distance(
+                    a, a_columns, a_starts, first_a + i, b, b_columns, b_starts, first_b + j
+                )
             t = gamma * distance
             tile[i, j] = np.exp(-t) if t < VANISHED else 0.0  # most vanish, which saves an exp
 
 
 @compiled
-def _squared_distance(a, b):
+def squared_distance(a, a_columns, a_starts, i, b, b_columns, b_starts, j):
+    """|a_i - b_j|^2 for rows in the layout of `arrays.storage`. Where a is dense, so is b."""
+    if a.ndim == 2:
+        return _of_dense(a[i], b[j])
+    own = slice(a_starts[i], a_starts[i + 1])
+    if b.ndim == 2:
+        return _of_sparse_and_dense(a[own], a_columns[own], b[j])
+    other = slice(b_starts[j], b_starts[j + 1])
+    return _of_sparse(a[own], a_columns[own], b[other], b_columns[other])
+
+
+@compiled
+def _of_dense(a, b):
     distance = 0.0
     for k in range(len(a)):
         distance += (a[k] - b[k]) * (a[k] - b[k])
@@ -109,7 +122,20 @@ def _squared_distance(a, b):
 
 
 @compiled
-def _squared_distance_of_sparse(a, a_columns, b, b_columns):
+def _of_sparse_and_dense(a, a_columns, b):
+    distance = 0.0
+    p = 0
+    for k in range(len(b)):
+        difference = b[k]
+        if p < len(a) and a_columns[p] == k:
+            difference -= a[p]
+            p += 1
+        distance += difference * difference
+    return distance
+
+
+@compiled
+def _of_sparse(a, a_columns, b, b_columns):
     """|a - b|^2 in one pass, because the columns of both are sorted."""
     distance = 0.0
     p, q = 0, 0

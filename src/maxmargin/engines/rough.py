@@ -8,8 +8,16 @@ origin, each of these is off by at most
     d u |x| |z|                their dot product of d terms, in whichever order they are added,
 
 so that |x - z|^2 is off by less than (d + 8) u (|x| + |z|)^2, and k is off by gamma times that,
-relatively, and a few u of the exponential itself, which is never below the smallest number of
-float32. A sum of c k over a panel of m centres, with coefficients in float32, is off by m + 2 times
+relatively, and a few u of the exponential itself. Values below 2^-100 are taken for zero.
+
+One centre far out must not spoil the bound of all rows, because its k is next to nothing. Since
+|x| + |z| <= 2 |x| + |x - z|, gamma (|x| + |z|)^2 is at most 8 gamma |x|^2 + 2 t, if k = exp(-t).
+And t k is at most T k up to some T > 1, and at most T exp(-T) beyond. So the errors of all c k are
+together less than (d + 8) u times
+
+    (8 gamma |x|^2 + 2 T) sum of |c| k  +  2 T exp(-T) sum of |c|.
+
+A sum of c k over a panel of m centres, with coefficients in float32, is off by m + 2 times
 u beside, relatively to the sum of |c| k. Of these sums, that with the largest |c| of every centre
 is the largest, which is what one more column of coefficients is for.
 """
@@ -20,10 +28,12 @@ from maxmargin.engines.strips import PANEL
 
 U = 0.5 * float(np.finfo(np.float32).eps)
 FEW_ULPS = 16.0  # The exponential by its polynomial, and what is added in the end, cost less.
-# The errors are relative to a sum that is itself off by a little.
-SAFE = 1.1
-LARGEST_ERROR = 0.05  # Beyond it, 1 + t is too far from exp(t) for SAFE.
-UNDERFLOW = 4.0 * float(np.finfo(np.float32).tiny)  # What is smaller is as good as that.
+T = 16.0
+# The errors are relative to sums that are off themselves, and exp(e) - 1 is more than e. With e up
+# to LARGEST_ERROR where t <= T, and 2 LARGEST_UNIT t more up to t = 70, this makes up for it.
+SAFE = 1.35
+LARGEST_ERROR, LARGEST_UNIT = 0.05, 1e-3
+UNDERFLOW = 2.0**-98  # More than what is taken for zero (`compiled/tiles.py`).
 # Squared norms and gamma between these are far from where float32 loses all digits.
 SMALLEST, LARGEST = 1e-30, 1e30
 
@@ -40,10 +50,12 @@ def error_of_float32(sizes, totals, squared_norms, centres, gamma):
     alone; the kernel is exp(-gamma |x - z|^2) with these centres.
     """
     largest = float(np.max(centres.centred_squared_norms, initial=0.0))
-    reach = (np.sqrt(squared_norms) + np.sqrt(largest)) ** 2
-    of_kernel = gamma * (centres.shape[1] + 8) * U * reach
+    reach = gamma * (np.sqrt(squared_norms) + np.sqrt(largest)) ** 2
+    unit = (centres.shape[1] + 8) * U
+    of_kernel = unit * np.minimum(reach, 8.0 * gamma * squared_norms + 2.0 * T)
     of_sum = (PANEL + FEW_ULPS) * U
-    errors = SAFE * sizes * (of_kernel + of_sum)[:, None] + UNDERFLOW * totals
+    beyond = 2.0 * T * np.exp(-T) * unit + UNDERFLOW
+    errors = SAFE * (sizes * (of_kernel + of_sum)[:, None] + beyond * totals)
     is_in_range = (squared_norms < LARGEST) & (SMALLEST < gamma < LARGEST) & (largest < LARGEST)
-    errors[~is_in_range | (of_kernel > LARGEST_ERROR)] = np.inf
+    errors[~is_in_range | (of_kernel > LARGEST_ERROR) | (unit > LARGEST_UNIT)] = np.inf
     return errors

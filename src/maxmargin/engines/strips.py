@@ -1,7 +1,7 @@
 """Kernels whose tiles are made by compiled code from the products on, and what they are made for.
 
 A kernel that is put together from others, or a function of the caller's own, is made by NumPy tile
-by tile instead (`engines/cpu.py`), and so are points so far out that rounding must be looked after.
+by tile instead (`engines/cpu.py`).
 """
 
 import numpy as np
@@ -27,13 +27,21 @@ def _shape(kind, coef0=0.0, degree=0):
     return strips.Shape(kind, float(coef0), int(degree))
 
 
-# What compiled code is to make of a product, for each kernel it knows.
+def _shape_of_gaussian(kernel, points):
+    """None, or a shape of its own where points are so far out that float64 loses digits."""
+    if points.dtype != np.float64:
+        return None
+    largest = float(points.centred_squared_norms.max(initial=0.0))
+    return None if kernel.rate * largest <= FAR else _shape(strips.FAR_GAUSSIAN)
+
+
+# What compiled code is to make of a product, for each kernel it knows and some points.
 SHAPES = {
-    RBF: lambda kernel: None,
-    Linear: lambda kernel: _shape(strips.LINEAR),
-    Polynomial: lambda kernel: _shape(strips.POLYNOMIAL, kernel.coef0, kernel.degree),
-    Sigmoid: lambda kernel: _shape(strips.SIGMOID, kernel.coef0),
-    Laplacian: lambda kernel: _shape(strips.LAPLACIAN),
+    RBF: _shape_of_gaussian,
+    Linear: lambda kernel, points: _shape(strips.LINEAR),
+    Polynomial: lambda kernel, points: _shape(strips.POLYNOMIAL, kernel.coef0, kernel.degree),
+    Sigmoid: lambda kernel, points: _shape(strips.SIGMOID, kernel.coef0),
+    Laplacian: lambda kernel, points: _shape(strips.LAPLACIAN),
 }
 
 
@@ -42,22 +50,16 @@ def strips_for(kernel, points):
     if not HAS_COMPILER or type(kernel) not in SHAPES:
         return None
     way = Strips(kernel, points)
-    if way.is_laplacian and way.is_sparse:
-        return None
-    if way.is_gaussian and points.dtype == np.float64:
-        largest = float(points.centred_squared_norms.max(initial=0.0))
-        return way if way.gamma * largest <= FAR else None
-    return way
+    return None if way.is_laplacian and way.is_sparse else way
 
 
 class Strips:
     """Compiled tiles of a kernel, for rows of one storage and precision."""
 
     def __init__(self, kernel, points):
-        self.shape = SHAPES[type(kernel)](kernel)
-        self.is_gaussian = self.shape is None
-        self.is_laplacian = self.shape is not None and self.shape.kind == strips.LAPLACIAN
+        self.is_gaussian, self.is_laplacian = type(kernel) is RBF, type(kernel) is Laplacian
         self.gamma = float(kernel.rate if self.is_gaussian else getattr(kernel, "gamma", 1.0))
+        self.shape = SHAPES[type(kernel)](kernel, points)
         self.n_features = points.shape[1]
         numbers = self._numbers(points)
         self.is_sparse, self.itemsize = arrays.is_sparse(numbers), points.dtype.itemsize
