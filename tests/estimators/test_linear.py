@@ -215,7 +215,8 @@ def test_least_squares_without_negative_weights_are_scikit_learns(targets, fit_i
 def test_ridge_without_negative_weights_is_scikit_learns():
     X, y = random_data(targets=2)
     ours = Ridge([0.5, 4.0], positive=True, solver="lbfgs").fit(X, y)
-    theirs = sklearn.linear_model.Ridge([0.5, 4.0], positive=True, tol=1e-12).fit(X, y)
+    alphas = np.array([0.5, 4.0])
+    theirs = sklearn.linear_model.Ridge(alphas, positive=True, tol=1e-12).fit(X, y)
     assert_same_model(ours, theirs, X, tol=1e-5)  # L-BFGS ends no nearer
     path = Ridge(positive=True).path(X, y, [0.5, 4.0])
     np.testing.assert_allclose(path.coefs[0][0], ours.coef_[0])

@@ -406,7 +406,7 @@ def test_a_warm_start_after_other_features_or_classes_begins_at_zero():
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_a_warm_start_of_sparse_classes_goes_on(loss):
     rng = np.random.default_rng(0)
-    X = sparse.random(150, 2500, 0.02, "csr", rng=rng)
+    X = sparse.random(150, 2500, 0.02, "csr", random_state=0)
     y = rng.integers(0, 5, 150)
     model = LinearSVC(loss=loss, warm_start=True, max_iter=1)
     with pytest.warns(ConvergenceWarning):

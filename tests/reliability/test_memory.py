@@ -132,7 +132,7 @@ def test_features_take_little_beside_themselves():
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80_000, 20))
-    text = sparse.random_array((80_000, 20_000), density=5e-4, format="csr", rng=rng)
+    text = sparse.random_array((80_000, 20_000), density=5e-4, format="csr", random_state=0)
     for rows in (X, X.astype(np.float32), text):
         maps = [RandomFourierFeatures(), Nystroem(), Nystroem(Linear())]
         for model in maps if rows is text else [*maps, Nystroem(Laplacian(0.1))]:

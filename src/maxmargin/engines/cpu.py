@@ -31,7 +31,7 @@ from maxmargin.engines.host_block import HostBlock
 from maxmargin.engines.rough import error_of_float32, with_sizes
 from maxmargin.engines.rows import NOT_STORED, SHARED, BlockStore, RowCache
 from maxmargin.engines.strips import strips_for
-from maxmargin.engines.threads import Workers, single_threaded_blas, thread_count, workers
+from maxmargin.engines.threads import Workers, single_threaded_blas, workers
 from maxmargin.errors import KernelError
 from maxmargin.kernels import RBF, Linear
 from maxmargin.kernels.pairs import Pairs, Points, diagonal_values, finite
@@ -56,7 +56,7 @@ TABLE_NUMBERS = (
     1 << 22
 )  # A table of frequencies that sparse rows read by lines has this many numbers.
 
-ALONE = Workers(1, None)
+ALONE = Workers(1)
 SPEED = 1.0 if HAS_COMPILER else 1e-3  # Loops that are not compiled take a thousand times as long.
 
 # `finite` says what overflowed; NumPy's own warnings would come once per thread.
@@ -398,10 +398,10 @@ class CPUEngine:
                 self._of_thread.is_beside = False
 
         self.keep_blas_to_one_thread()
-        n_threads = thread_count(self.n_threads)
-        n_beside = min(n_threads, MOST_BESIDE)
-        with workers(n_beside) as pool, workers(n_threads - n_beside + 1) as self._helpers:
-            pool.map(alone, items)
+        with workers(self.n_threads) as pool:
+            n_beside = min(pool.n_threads, MOST_BESIDE)
+            self._helpers = pool.part(pool.n_threads - n_beside + 1)
+            pool.part(n_beside).map(alone, items)
 
     def room_for(self, points):
         """The bytes that a machine may use. It must not depend on what others have taken so far, or

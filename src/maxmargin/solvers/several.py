@@ -1,6 +1,7 @@
 """Several problems of one fit, one after the other or side by side, within one budget."""
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future
 from dataclasses import replace
 
 from maxmargin.engines.threads import result_of, workers
@@ -24,8 +25,8 @@ def side_by_side(solve, n, budget):
 
     The main thread only waits, because it alone sees Ctrl-C, and then ends all of them.
     """
-    solutions, was_interrupted = [None] * n, False
-    with workers() as pool, ThreadPoolExecutor(1, "maxmargin") as others:
+    solutions, was_interrupted, answer = [None] * n, False, Future()
+    with workers() as pool:
         if pool.n_threads == 1:
             return in_turn(solve, n, budget)
         n_rounds = -(-n // pool.n_threads)
@@ -33,11 +34,22 @@ def side_by_side(solve, n, budget):
         def work(k):
             solutions[k] = solve(k, budget.share(k // pool.n_threads, n_rounds))
 
+        def solve_all():
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                answer.set_result(pool.map(work, range(n)))
+            except BaseException as error:
+                answer.set_exception(error)
+
         try:
-            result_of(others.submit(pool.map, work, range(n)))
+            threading.Thread(target=solve_all, name="maxmargin", daemon=True).start()
+            result_of(answer)
         except KeyboardInterrupt:
             was_interrupted = True
-            budget.end_now()  # the two contexts wait until all have ended
+            budget.end_now()
+            if not answer.cancel():  # it has begun, and ends soon
+                result_of(answer)
     if was_interrupted:
         if any(one is None or (one.stopped, one.n_iter) == ("interrupted", 0) for one in solutions):
             raise KeyboardInterrupt
