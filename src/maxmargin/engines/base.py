@@ -30,7 +30,7 @@ class Points(Protocol):
     def squared_lengths(self):
         """The squared distance of every row from the origin that distances are measured from."""
 
-    def projected(self, rng):
+    def projected(self):
         """Every row times one random direction, by which equal rows are found."""
 
     def are_equal(self, rows, others):

@@ -34,7 +34,7 @@ from maxmargin.engines.strips import strips_for
 from maxmargin.engines.threads import Workers, single_threaded_blas, workers
 from maxmargin.errors import KernelError
 from maxmargin.kernels import RBF, Linear
-from maxmargin.kernels.pairs import Pairs, Points, diagonal_values, finite
+from maxmargin.kernels.pairs import Pairs, Points, diagonal_values, finite, stored_alike
 from maxmargin.memory import TILE_ROWS
 
 TINY = 128  # BLAS starts no threads for a matrix of so few rows.
@@ -110,7 +110,7 @@ class TilePairs(Pairs):
             gaussian_from_dots_32(tile, *norms, gamma)
         else:
             if gaussian_from_dots_64(tile, *norms, gamma, FAR):
-                A, B = (arrays.storage(X) for X in arrays.stored_alike(A, B))
+                A, B = (arrays.storage(X) for X in stored_alike(A, B))
                 far_gaussian_from_dots(tile, *norms, gamma, FAR, *A, 0, *B, 0)
         if self.A is self.B:
             np.fill_diagonal(tile, 1)
@@ -147,7 +147,7 @@ class CPUKernelMatrix:
             block.flags.writeable = True
             return block
         points = self.points.astype(np.float64)
-        return finite(self._in_panels(points[rows], points[columns]), self.kernel)
+        return self._checked(self._in_panels(points[rows], points[columns]))
 
     def diagonal(self):
         if self._diagonal is None:
@@ -220,7 +220,11 @@ class CPUKernelMatrix:
             for other in parts[:k]:
                 block[other, part] = self._in_panels(points[other], points[part])
                 block[part, other] = block[other, part].T
-        return finite(block, self.kernel)
+        return self._checked(block)
+
+    def _checked(self, values):
+        """The values, unless the kernel may overflow and has done so."""
+        return values if self.kernel.is_bounded else finite(values, self.kernel)
 
     @OVERFLOW_IS_CHECKED_LATER
     def _computed(self, rows, dtype):
@@ -229,8 +233,8 @@ class CPUKernelMatrix:
         if len(rows) > TINY:
             self._engine.keep_blas_to_one_thread()
         if len(rows) ** 2 <= SMALL:
-            return finite(self.kernel.formula(TilePairs(points, points)), self.kernel)
-        return finite(self._in_panels(points, points), self.kernel)
+            return self._checked(self.kernel.formula(TilePairs(points, points)))
+        return self._checked(self._in_panels(points, points))
 
     def _in_panels(self, A, B):
         """The matrix between two sets of points; if they are the same, half of it is computed."""

@@ -21,6 +21,8 @@ TABLE_PANEL, WIDEST, TILES = 32, 1024, 128
 TABLE_BYTES = 4 << 20  # A larger table holds the features that occur, and no others.
 WORK_AT_ONCE = 200_000_000  # One call makes this many multiplications, and Ctrl-C waits for it.
 WORK_OF_VALUE = 30  # Making a kernel value of a product takes as long as this many products.
+WORK_OF_STORED = 5  # Reading one that is stored takes as long as these.
+WORTH_A_HELPER = 4_000_000  # Waking a helper takes as long as this many multiplications.
 
 
 def _shape(kind, coef0=0.0, degree=0):
@@ -110,6 +112,11 @@ class Strips:
         work = recipe.width * n_rows * (self.per_row + WORK_OF_VALUE)
         return max(1, int(WORK_AT_ONCE / max(1.0, work)))
 
+    def _threads(self, n_values, n_stored=0):
+        """How many threads are worth waking for so many kernel values."""
+        work = n_values * (self.per_row + WORK_OF_VALUE) + n_stored * WORK_OF_STORED
+        return 1 + int(work / WORTH_A_HELPER)
+
     def matrix(self, A, B, workers):
         """The kernel values between two sets of points."""
         values = np.empty((len(A), len(B)), dtype=A.dtype)
@@ -121,6 +128,7 @@ class Strips:
                 counter, at_once, recipe, self.shape, rows, columns, self.n_features, A is B, values
             ),
             n_tiles=-(-len(A) // recipe.height) * -(-len(B) // recipe.width),
+            most=self._threads(values.size / (2 if A is B else 1)),
         )
         return values
 
@@ -134,6 +142,7 @@ class Strips:
                 stored, result,
             ),
             n_tiles=-(-len(result) // recipe.width),
+            most=self._threads(len(result) * len(steps), len(result) * len(stored[1])),
         )  # fmt: skip
 
     def expand(self, X, centres, coef, panels, result, workers, after=None):
@@ -155,7 +164,8 @@ class Strips:
             def tell(n_tiles, slab=slab):
                 after(min(1.0, (slab.start + n_tiles * recipe.width) / len(X)))
 
-            workers.drain(strip, -(-len(out[0]) // recipe.width), after and tell)
+            n_tiles, n_values = -(-len(out[0]) // recipe.width), len(out[0]) * len(coef)
+            workers.drain(strip, n_tiles, after and tell, self._threads(n_values))
         return norms
 
     def _slab_rows(self, X):

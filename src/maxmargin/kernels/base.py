@@ -33,6 +33,7 @@ class Kernel(BaseEstimator):
 
     #: True, False (declared indefinite) or None (not known: `fit` looks at its matrix).
     positive_semidefinite: bool | None = None
+    is_bounded = False  # whether k(x, z) is finite for all points with finite squared norms
     asks_rows = False  # whether a formula needs the points, not only the values of its parts
 
     @property

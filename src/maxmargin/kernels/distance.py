@@ -25,7 +25,7 @@ class RBF(Kernel):
     array([[0.1353]])
     """
 
-    positive_semidefinite = True
+    positive_semidefinite = is_bounded = True
 
     def __init__(self, gamma=1.0, sigma=None):
         self.gamma = gamma

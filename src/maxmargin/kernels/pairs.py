@@ -11,10 +11,12 @@ from copy import copy
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
 from maxmargin import arrays
 from maxmargin.arrays import CANCELLED
+from maxmargin.compiled.thin import count_stored, store
 from maxmargin.errors import OVERFLOW, KernelError
 
 
@@ -36,6 +38,13 @@ class _Source:
         X = self.X
         stored = np.count_nonzero(X) if self.is_thin else arrays.n_stored(X)
         return stored / max(1, arrays.n_rows(X))
+
+    @cached_property
+    def projected(self):
+        """Every row times one direction."""
+        direction = np.random.default_rng(0).standard_normal(self.X.shape[1])
+        with self.lock:  # machines that are solved side by side share the rows
+            return arrays.times_vector(self.X, direction)
 
     @cached_property
     def origin(self):
@@ -161,9 +170,9 @@ class Points:
         shifted = (arrays.dense(self.X[part]) - self.origin for part in parts)
         return np.concatenate([arrays.squared_norms(rows) for rows in shifted])
 
-    def projected(self, rng):
+    def projected(self):
         """Every row times one random direction, by which equal rows are found."""
-        return arrays.times_vector(self.X, rng.standard_normal(self.shape[1]))
+        return self.source.projected[self._places]
 
     def are_equal(self, rows, others):
         """Whether each of `rows` is the same point as the one of `others` beside it."""
@@ -263,7 +272,7 @@ class Points:
         def numbers():
             X = self._given()
             if self.is_thin and not arrays.is_sparse(X):
-                return arrays.sparse_rows(X, self.dtype)
+                return sparse_rows(X, self.dtype)
             return X.astype(self.dtype, copy=False)
 
         return self._form("numbers", numbers)
@@ -292,6 +301,23 @@ class Points:
         own = {id(form): form for form in held}
         own.pop(id(self.source.X), None)
         return sum(arrays.n_bytes(form) for form in own.values())
+
+
+def sparse_rows(X, dtype):
+    """The CSR form of a dense matrix."""
+    starts = np.empty(len(X) + 1, dtype=np.int64)
+    count_stored(X, starts)
+    index = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
+    columns, values = np.empty(starts[-1], dtype=index), np.empty(starts[-1], dtype=dtype)
+    store(X, starts, columns, values)
+    return sparse.csr_array((values, columns, starts.astype(index)), shape=X.shape)
+
+
+def stored_alike(A, B):
+    """Two matrices of the same columns, both sparse if one is."""
+    if arrays.is_sparse(A) == arrays.is_sparse(B):
+        return A, B
+    return tuple(X if arrays.is_sparse(X) else sparse_rows(X, X.dtype) for X in (A, B))
 
 
 def _shifted(X, centre, dtype):

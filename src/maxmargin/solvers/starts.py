@@ -37,14 +37,30 @@ def start_with_twins(problem):
 @np.errstate(over="ignore", invalid="ignore")  # keys that overflow are not equal
 def _equal_points(problem):
     """Sets of two or more variables of one group whose points are equal."""
-    key = problem.points.projected(np.random.default_rng(0))  # equal points have equal keys
+    key = problem.points.projected()  # equal points have equal keys
     order = np.lexsort((key, problem.groups))
     same = (np.diff(key[order]) == 0) & (np.diff(problem.groups[order]) == 0)
     near = np.flatnonzero(same)
     same[near] = problem.points.are_equal(order[near], order[near + 1])
     # A run of k equal neighbours is a set of k + 1 points.
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
-    return [order[first : last + 1] for first, last in edges.reshape(-1, 2)]
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]))).reshape(-1, 2)
+    edges = edges[_may_be_opposed(problem, order, edges)]
+    return [order[first : last + 1] for first, last in edges]
+
+
+def _may_be_opposed(problem, order, edges):
+    """Which sets have targets further apart than the tube is wide; most equal points agree."""
+    if not len(edges):
+        return slice(0)
+    target, epsilon = problem.linear[order], problem.epsilon[order]
+    begins = np.column_stack([edges[:, 0], edges[:, 1] + 1]).ravel()
+    begins = begins[begins < len(order)]  # the last set may reach the end
+
+    def of_sets(reduce, values):
+        return reduce.reduceat(values, begins)[::2]
+
+    spread = of_sets(np.maximum, target) - of_sets(np.minimum, target)
+    return spread > 2.0 * of_sets(np.minimum, epsilon)
 
 
 def _oppose(problem, twins, coef):
