@@ -232,14 +232,14 @@ def subtract_strip(
 
 
 @compiled
-def shift_tile(numbers, starts, first, last, origin, tile, norms):
-    """Take the rows of a tile, measured from an origin, and the squares of their norms. Sparse rows
-    are measured from zero, and stay where they are."""
+def shift_tile(numbers, starts, places, first, last, origin, tile, norms):
+    """Take the rows of a tile, measured from an origin, and the squares of their norms. Dense rows
+    stand at `places`. Sparse rows are measured from zero, and stay where they are."""
     for i in range(first, last):
         total = 0.0
         if numbers.ndim == 2:
             for k in range(len(origin)):
-                shifted = numbers[i, k] - origin[k]
+                shifted = numbers[places[i], k] - origin[k]
                 tile[i - first, k] = shifted
                 total += shifted * shifted
         else:
@@ -286,8 +286,8 @@ def add_products(sums, lines, coef):
 
 @compiled
 def expand_strip(
-    counter, at_once, recipe, shape, centres, numbers, columns, starts, origin, coef, panels,
-    pieces, norms, result,
+    counter, at_once, recipe, shape, centres, numbers, columns, starts, places, origin, coef,
+    panels, pieces, norms, result,
 ):  # fmt: skip
     """result[:, k] = the sums of kernel values times `coef` over the centres of part k, in the
     precision that `coef` and the centres have.
@@ -308,7 +308,7 @@ def expand_strip(
             return False
         last = min(first + recipe.width, n)
         width = last - first
-        shift_tile(numbers, starts, first, last, origin, tile, norms)
+        shift_tile(numbers, starts, places, first, last, origin, tile, norms)
         if shape is None:  # noqa: SIM114
             tile_norms[:width] = norms[first:last]
         elif shape.kind == FAR_GAUSSIAN:

@@ -15,11 +15,25 @@ def count_stored(X, starts):
 
 
 @compiled
-def store(X, starts, columns, values):
+def find_stored(X, columns):
+    """The columns of what is stored, one row after the other. They need room for one more.
+
+    Every column is written, and the next one in its place if it holds a zero: a branch that cannot
+    be foretold would take longer.
+    """
+    place = 0
     for i in range(X.shape[0]):
-        place = starts[i]
         for k in range(X.shape[1]):
-            if X[i, k] != 0:
-                columns[place] = k
-                values[place] = X[i, k]
-                place += 1
+            columns[place] = k
+            place += X[i, k] != 0
+
+
+@compiled
+def take_stored(X, rows, starts, columns, own_starts, own_columns, own_values):
+    """The CSR form of some of the rows."""
+    for i in range(len(rows)):
+        row, place = rows[i], own_starts[i]
+        for k in range(starts[row], starts[row + 1]):
+            own_columns[place] = columns[k]
+            own_values[place] = X[row, columns[k]]
+            place += 1

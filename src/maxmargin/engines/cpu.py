@@ -232,7 +232,7 @@ class CPUKernelMatrix:
         points = points if np.array_equal(rows, np.arange(self.n)) else points[rows]
         if len(rows) > TINY:
             self._engine.keep_blas_to_one_thread()
-        if len(rows) ** 2 <= SMALL and not arrays.is_sparse(points.numbers):
+        if len(rows) ** 2 <= SMALL and not points.is_held_sparse:
             return self._checked(self.kernel.formula(TilePairs(points, points)))
         return self._checked(self._in_panels(points, points))
 
@@ -341,7 +341,7 @@ class CPUEngine:
         self.cache_bytes, self.n_threads = cache_bytes, n_threads
         self.store = BlockStore(cache_bytes)
         self._open, self._depth, self._lock = ExitStack(), 0, threading.RLock()
-        self._workers, self._helpers = None, ALONE
+        self._workers, self._pool, self._n_left = None, ALONE, 0
         self._has_blas = False
         self._of_thread = threading.local()  # it holds the last matrix and `is_beside`
 
@@ -375,11 +375,10 @@ class CPUEngine:
 
     @property
     def workers(self):
-        """The threads, which start when they are first asked for. Machines side by side share the
-        threads that run no machine. An engine that is not open works alone, because nothing would
-        end its threads."""
+        """The threads, of which machines side by side have a share each. An engine that is not
+        open works alone."""
         if self._is_beside:
-            return self._helpers
+            return self._pool.part(-(-self._pool.n_threads // self._n_beside))
         with self._lock:
             if not self._depth:
                 return ALONE
@@ -392,6 +391,8 @@ class CPUEngine:
         return getattr(self._of_thread, "is_beside", False)
 
     def side_by_side(self, work, items):
+        items = list(items)
+
         def alone(item):
             # The last digits of cached rows depend on the rows they were made with, and which
             # machine had this thread before is a matter of chance.
@@ -400,12 +401,17 @@ class CPUEngine:
                 work(item)
             finally:
                 self._of_thread.is_beside = False
+                self._n_left -= 1
 
         self.keep_blas_to_one_thread()
-        with workers(self.n_threads) as pool:
-            n_beside = min(pool.n_threads, MOST_BESIDE)
-            self._helpers = pool.part(pool.n_threads - n_beside + 1)
-            pool.part(n_beside).map(alone, items)
+        with workers(self.n_threads) as self._pool:
+            self._n_left = len(items)
+            self._pool.part(self._n_beside).map(alone, items)
+
+    @property
+    def _n_beside(self):
+        """How many machines are under way side by side."""
+        return max(1, min(self._pool.n_threads, MOST_BESIDE, self._n_left))
 
     def room_for(self, points):
         """The bytes that a machine may use. It must not depend on what others have taken so far, or

@@ -170,7 +170,8 @@ class Strips:
 
     def _slab_rows(self, X):
         """How many rows are looked at together: all, or as many as may be copied at a time."""
-        if X.is_stretch and self._is_as_given(X.source.X):
+        is_copied = arrays.is_sparse(X.source.X) and not X.is_stretch
+        if self._is_as_given(X.source.X) and not is_copied:
             return max(1, len(X))
         return TILE_ROWS * max(8, BLOCK_BYTES // (8 * TILE_ROWS * max(1, X.shape[1])))
 
@@ -180,7 +181,10 @@ class Strips:
         return X.dtype == np.float64 and X.flags.c_contiguous
 
     def _given(self, X, slab):
-        """Some rows as they are given, laid out for compiled code in float64."""
+        """Some rows as they are given, laid out for compiled code in float64, and the positions of
+        dense ones, which need not be copied."""
+        if self._is_as_given(X.source.X) and not arrays.is_sparse(X.source.X):
+            return *arrays.storage(X.source.X), X.places[slab]
         rows = X.given(slab)
         rows = arrays.canonical(rows) if self.is_sparse else arrays.dense(rows)
-        return arrays.storage(rows.astype(np.float64, copy=False))
+        return *arrays.storage(rows.astype(np.float64, copy=False)), np.arange(rows.shape[0])

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from maxmargin import arrays
 from maxmargin.arrays import CANCELLED
-from maxmargin.compiled.thin import count_stored, store
+from maxmargin.compiled.thin import count_stored, find_stored, take_stored
 from maxmargin.errors import OVERFLOW, KernelError
 
 
@@ -40,10 +40,15 @@ class _Source:
         return stored / max(1, arrays.n_rows(X))
 
     @cached_property
+    def stored(self):
+        with self.lock:  # machines that are solved side by side share the rows
+            return _Stored(self.X)
+
+    @cached_property
     def projected(self):
         """Every row times one direction."""
         direction = np.random.default_rng(0).standard_normal(self.X.shape[1])
-        with self.lock:  # machines that are solved side by side share the rows
+        with self.lock:
             return arrays.times_vector(self.X, direction)
 
     @cached_property
@@ -176,7 +181,8 @@ class Points:
 
     def are_equal(self, rows, others):
         """Whether each of `rows` is the same point as the one of `others` beside it."""
-        difference = abs(arrays.take(self.X, rows) - arrays.take(self.X, others))
+        rows, others = (arrays.take(self.source.X, self._places[some]) for some in (rows, others))
+        difference = abs(rows - others)
         return np.asarray(difference.sum(axis=1)).ravel() == 0.0
 
     def entries(self, columns):
@@ -236,6 +242,11 @@ class Points:
         return arrays.take(self.source.X, self._places) if known is None else known
 
     @property
+    def places(self):
+        """Where these rows stand among all that were given."""
+        return self._places
+
+    @property
     def is_stretch(self):
         """Whether these rows lie side by side among all that were given."""
         if self._parent is None:
@@ -261,6 +272,11 @@ class Points:
         return self.source.is_thin
 
     @property
+    def is_held_sparse(self):
+        """Whether `numbers` are sparse, which dense rows may be, too."""
+        return self.is_thin or arrays.is_sparse(self.source.X)
+
+    @property
     def origin(self):
         """The point that distances are measured from; None if it is the coordinates' origin."""
         return self.source.origin
@@ -270,10 +286,9 @@ class Points:
         """The rows in the working precision."""
 
         def numbers():
-            X = self._given()
-            if self.is_thin and not arrays.is_sparse(X):
-                return sparse_rows(X, self.dtype)
-            return X.astype(self.dtype, copy=False)
+            if self.is_held_sparse and not arrays.is_sparse(self.source.X):
+                return self.source.stored.rows(self._places, self.dtype)
+            return self._given().astype(self.dtype, copy=False)
 
         return self._form("numbers", numbers)
 
@@ -303,21 +318,36 @@ class Points:
         return sum(arrays.n_bytes(form) for form in own.values())
 
 
-def sparse_rows(X, dtype):
+class _Stored:
+    """Where a dense matrix holds anything but zeros: the structure of its CSR form."""
+
+    def __init__(self, X):
+        self.X, self.starts = X, np.empty(len(X) + 1, dtype=np.int64)
+        count_stored(X, self.starts)
+        index = np.int32 if self.starts[-1] < np.iinfo(np.int32).max else np.int64
+        self.columns = np.empty(self.starts[-1] + 1, dtype=index)
+        find_stored(X, self.columns)
+        self.starts = self.starts.astype(index)
+
+    def rows(self, places, dtype):
+        """Some rows in CSR form."""
+        starts = np.zeros(len(places) + 1, dtype=self.starts.dtype)
+        np.cumsum(np.diff(self.starts)[places], out=starts[1:])
+        columns, values = np.empty(starts[-1], self.columns.dtype), np.empty(starts[-1], dtype)
+        take_stored(self.X, places, self.starts, self.columns, starts, columns, values)
+        return sparse.csr_array((values, columns, starts), shape=(len(places), self.X.shape[1]))
+
+
+def sparse_rows(X):
     """The CSR form of a dense matrix."""
-    starts = np.empty(len(X) + 1, dtype=np.int64)
-    count_stored(X, starts)
-    index = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
-    columns, values = np.empty(starts[-1], dtype=index), np.empty(starts[-1], dtype=dtype)
-    store(X, starts, columns, values)
-    return sparse.csr_array((values, columns, starts.astype(index)), shape=X.shape)
+    return _Stored(X).rows(np.arange(len(X)), X.dtype)
 
 
 def stored_alike(A, B):
     """Two matrices of the same columns, both sparse if one is."""
     if arrays.is_sparse(A) == arrays.is_sparse(B):
         return A, B
-    return tuple(X if arrays.is_sparse(X) else sparse_rows(X, X.dtype) for X in (A, B))
+    return tuple(X if arrays.is_sparse(X) else sparse_rows(X) for X in (A, B))
 
 
 def _shifted(X, centre, dtype):
