@@ -12,9 +12,6 @@ EPSILON = float(np.finfo(np.float64).eps)
 # A block of sparse rows with more entries than these is multiplied as sparse instead of as dense.
 DENSE_BLOCK_ENTRIES = 4_000_000
 
-# Sparse products pay if no more than this share of a dense matrix is not zero, from this width on.
-THIN, THIN_WIDTH = 0.3, 32
-
 # A squared distance below this share of |x|^2 + |z|^2 has lost six digits to rounding, or more.
 CANCELLED = 1e-6
 
@@ -198,19 +195,6 @@ def middle(X):
 def is_mostly_full(X):
     """Whether a sparse matrix would take no more memory as a dense one."""
     return X.nnz > 0.6 * X.shape[0] * X.shape[1]
-
-
-def is_thin(X):
-    """Whether the rows of a dense matrix are mostly zeros, and spread around the origin.
-
-    (Sparse rows are not centred, which would cost digits if the mean were far from the origin.)
-    """
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < THIN_WIDTH:
-        return False
-    if len(X) == 0 or np.count_nonzero(X) > THIN * X.size:
-        return False
-    squares = float(np.mean(squared_norms(X)))
-    return squares - float(np.sum(column_means(X) ** 2)) > 0.01 * squares
 
 
 def first_not_finite(X):

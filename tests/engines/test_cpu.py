@@ -22,7 +22,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from maxmargin import SVC, NuSVC, arrays
+from maxmargin import SVC, NuSVC
 from maxmargin.engines import cpu
 from maxmargin.engines.base import MOST_BESIDE
 from maxmargin.engines.cpu import CPUEngine, CPUKernelMatrix
@@ -30,7 +30,7 @@ from maxmargin.engines.rows import NOT_STORED, SHARED, BlockStore, RowCache
 from maxmargin.engines.threads import single_threaded_blas, workers
 from maxmargin.errors import KernelError
 from maxmargin.kernels import RBF, Custom, Linear, Polynomial, pairs
-from maxmargin.kernels.pairs import _Source
+from maxmargin.kernels.pairs import Points, _Source
 
 
 @every_kernel
@@ -200,9 +200,9 @@ def test_row_in_use_keeps_its_place_and_an_unused_one_gives_it_up():
 def test_what_is_far_from_the_origin_is_not_taken_for_thin():
     rng = np.random.default_rng(0)
     X = np.where(rng.random((300, 60)) < 0.05, rng.standard_normal((300, 60)), 0.0)
-    assert arrays.is_thin(X)
+    assert Points(X, may_be_thin=True).is_thin
     X[:, 7] += 1e4  # one column of a mostly empty matrix
-    assert not arrays.is_thin(X)
+    assert not Points(X, may_be_thin=True).is_thin
     with CPUEngine() as engine:
         block = engine.matrix(RBF(0.5), X)._block(np.arange(300), np.dtype(np.float32))
     assert_close(block, RBF(0.5)(X), np.float32)

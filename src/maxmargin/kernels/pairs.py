@@ -19,6 +19,9 @@ from maxmargin.arrays import CANCELLED
 from maxmargin.compiled.thin import count_stored, find_stored, take_stored
 from maxmargin.errors import OVERFLOW, KernelError
 
+# Sparse products pay if no more than this share of a dense matrix is not zero, from this width on.
+THIN_WIDTH, THIN = 32, 0.3
+
 
 class _Source:
     """All rows that were given, and facts about them that are found once."""
@@ -31,24 +34,24 @@ class _Source:
     def is_thin(self):
         if self._centre_of is not None:
             return self._centre_of.is_thin
-        return self._may_be_thin and arrays.is_thin(self.X)
+        X = self.X
+        may_be = self._may_be_thin and isinstance(X, np.ndarray) and X.ndim == 2
+        return may_be and X.shape[1] >= THIN_WIDTH and len(X) > 0 and self.stored.is_thin
 
     @cached_property
     def stored_per_row(self):
-        X = self.X
-        stored = np.count_nonzero(X) if self.is_thin else arrays.n_stored(X)
-        return stored / max(1, arrays.n_rows(X))
+        n_stored = self.stored.starts[-1] if self.is_thin else arrays.n_stored(self.X)
+        return n_stored / max(1, arrays.n_rows(self.X))
 
     @cached_property
     def stored(self):
-        with self.lock:  # machines that are solved side by side share the rows
-            return _Stored(self.X)
+        return _Stored(self.X)
 
     @cached_property
     def projected(self):
         """Every row times one direction."""
         direction = np.random.default_rng(0).standard_normal(self.X.shape[1])
-        with self.lock:
+        with self.lock:  # machines that are solved side by side share the rows
             return arrays.times_vector(self.X, direction)
 
     @cached_property
@@ -322,12 +325,30 @@ class _Stored:
     """Where a dense matrix holds anything but zeros: the structure of its CSR form."""
 
     def __init__(self, X):
-        self.X, self.starts = X, np.empty(len(X) + 1, dtype=np.int64)
-        count_stored(X, self.starts)
-        index = np.int32 if self.starts[-1] < np.iinfo(np.int32).max else np.int64
-        self.columns = np.empty(self.starts[-1] + 1, dtype=index)
-        find_stored(X, self.columns)
-        self.starts = self.starts.astype(index)
+        self.X, starts = X, np.empty(len(X) + 1, dtype=np.int64)
+        count_stored(X, starts)
+        fits = starts[-1] < np.iinfo(np.int32).max
+        self.starts = starts.astype(np.int32 if fits else np.int64)
+
+    @cached_property
+    def columns(self):
+        columns = np.empty(self.starts[-1] + 1, dtype=self.starts.dtype)
+        find_stored(self.X, columns)
+        return columns
+
+    @cached_property
+    def is_thin(self):
+        """Whether the rows are mostly zeros, and spread around the origin.
+
+        (Sparse rows are not centred, which would cost digits if the mean were far from the origin.)
+        """
+        n, d = self.X.shape
+        if self.starts[-1] > THIN * n * d:
+            return False
+        rows = self.rows(np.arange(n), np.float64)
+        squares = float(rows.data @ rows.data) / n
+        means = np.bincount(rows.indices, rows.data, d) / n
+        return squares - float(means @ means) > 0.01 * squares
 
     def rows(self, places, dtype):
         """Some rows in CSR form."""
