@@ -45,6 +45,19 @@ def storage(X):
     return np.ascontiguousarray(X), nothing, nothing
 
 
+def laid_out(X):
+    """X as compiled tiles read it: a matrix, or the numbers of CSR, their columns, and the spans of
+    the rows among them, so that some of the rows are some of the spans."""
+    if is_sparse(X):
+        return X.data, X.indices, spans(X)
+    return np.ascontiguousarray(X), np.empty(0, dtype=np.int32), np.empty((0, 2), dtype=np.int32)
+
+
+def spans(X):
+    """Where every row of a CSR matrix begins and ends."""
+    return np.column_stack([X.indptr[:-1], X.indptr[1:]])
+
+
 def take(X, rows):
     """The chosen rows of an array, a sparse matrix or a list."""
     if hasattr(X, "iloc"):  # a data frame indexes by label

@@ -3,7 +3,7 @@
 A thread takes one tile after the other until none is left. Between two tiles it does not come back
 to Python, where all threads wait for one lock: with many cores they would do little else.
 
-Rows are laid out as `arrays.storage` does it: a matrix, or the three arrays of CSR. A tile is a
+Rows are laid out as `arrays.laid_out` does it: a matrix, or three arrays of CSR. A tile is a
 stretch of the rows of B; panels of rows of A are multiplied with it, one panel after the other.
 """
 
@@ -29,11 +29,11 @@ LINEAR, POLYNOMIAL, SIGMOID, LAPLACIAN, FAR_GAUSSIAN = range(5)
 Recipe = namedtuple("Recipe", "gamma has_table is_partial height width")
 Shape = namedtuple("Shape", "kind coef0 degree")
 # Some rows, and the squares of their norms.
-Rows = namedtuple("Rows", "numbers columns starts norms")
+Rows = namedtuple("Rows", "numbers columns spans norms")
 
 
 @compiled
-def feature_table(numbers, columns, starts, first, last, recipe, place, n_features, like):
+def feature_table(numbers, columns, spans, first, last, recipe, place, n_features, like):
     """The rows of a tile, feature by feature: of all features, or of those that occur, if there are
     many. In that case it is written down where each of them stands. The table has the precision
     that `like` has."""
@@ -46,23 +46,25 @@ def feature_table(numbers, columns, starts, first, last, recipe, place, n_featur
     n_present = n_features
     if len(place):
         n_present = 0
-        for k in range(starts[first], starts[last]):
-            if place[columns[k]] < 0:
-                place[columns[k]] = n_present
-                n_present += 1
+        for c in range(first, last):
+            for k in range(spans[c, 0], spans[c, 1]):
+                if place[columns[k]] < 0:
+                    place[columns[k]] = n_present
+                    n_present += 1
     table = np.zeros((n_present, last - first), like.dtype)
     for c in range(first, last):
-        for k in range(starts[c], starts[c + 1]):
+        for k in range(spans[c, 0], spans[c, 1]):
             feature = place[columns[k]] if len(place) else columns[k]
             table[feature, c - first] = numbers[k]
     return table
 
 
 @compiled
-def forget_places(numbers, columns, starts, first, last, place):
+def forget_places(numbers, columns, spans, first, last, place):
     if numbers.ndim == 1 and len(place):
-        for k in range(starts[first], starts[last]):
-            place[columns[k]] = -1
+        for c in range(first, last):
+            for k in range(spans[c, 0], spans[c, 1]):
+                place[columns[k]] = -1
 
 
 @compiled
@@ -77,7 +79,7 @@ def add_differences(line, table, point):
 
 
 @compiled
-def fill_dots(A, A_columns, A_starts, first, last, B, table, place, shape, out):
+def fill_dots(A, A_columns, A_spans, first, last, B, table, place, shape, out):
     """The dot products of a panel and a tile, or what stands for them in a Laplacian kernel."""
     if A.ndim == 2:
         if shape is None:
@@ -92,7 +94,7 @@ def fill_dots(A, A_columns, A_starts, first, last, B, table, place, shape, out):
         features = np.empty(len(place), np.int32)
         values = np.empty(len(place), out.dtype)
         for r in range(first, last):
-            begin, end = A_starts[r], A_starts[r + 1]
+            begin, end = A_spans[r, 0], A_spans[r, 1]
             line = out[r - first]
             line[:] = 0.0
             if len(place) == 0:
@@ -135,8 +137,8 @@ def make_gaussian(tile, gamma, norms_a, norms_b):
 
 @compiled
 def shape_values(
-    tile, gamma, shape, norms_a, norms_b, A, A_columns, A_starts, first_a,
-    B, B_columns, B_starts, first_b,
+    tile, gamma, shape, norms_a, norms_b, A, A_columns, A_spans, first_a,
+    B, B_columns, B_spans, first_b,
 ):  # fmt: skip
     """Replace dot products by kernel values. Points far out need the rows themselves, too."""
     if shape is None:  # on its own, so that Numba leaves out the rest  # noqa: SIM114
@@ -146,8 +148,8 @@ def shape_values(
     elif shape.kind == FAR_GAUSSIAN:
         if gaussian_from_dots_64(tile, norms_a, norms_b, gamma, FAR):
             far_gaussian_from_dots(
-                tile, norms_a, norms_b, gamma, FAR, A, A_columns, A_starts, first_a,
-                B, B_columns, B_starts, first_b,
+                tile, norms_a, norms_b, gamma, FAR, A, A_columns, A_spans, first_a,
+                B, B_columns, B_spans, first_b,
             )  # fmt: skip
     elif shape.kind != LINEAR:
         factor, shift = tile.dtype.type(gamma), tile.dtype.type(shape.coef0)
@@ -205,7 +207,7 @@ def subtract_strip(
         part = result[first:last]
         subtract_rows(part, store, old_slots, old_steps, first)
         table = feature_table(
-            points.numbers, points.columns, points.starts, first, last, recipe, place, n_features,
+            points.numbers, points.columns, points.spans, first, last, recipe, place, n_features,
             scratch,
         )  # fmt: skip
         tile_sums = sums[: last - first]
@@ -214,25 +216,25 @@ def subtract_strip(
             q = min(p + height, n_fresh)
             values = scratch[: (q - p) * (last - first)].reshape(q - p, last - first)
             fill_dots(
-                fresh.numbers, fresh.columns, fresh.starts, p, q, points.numbers[first:last], table,
+                fresh.numbers, fresh.columns, fresh.spans, p, q, points.numbers[first:last], table,
                 place, shape, values,
             )  # fmt: skip
             shape_values(
                 values, recipe.gamma, shape, fresh.norms[p:q], points.norms[first:last],
-                fresh.numbers, fresh.columns, fresh.starts, p,
-                points.numbers, points.columns, points.starts, first,
+                fresh.numbers, fresh.columns, fresh.spans, p,
+                points.numbers, points.columns, points.spans, first,
             )  # fmt: skip
             add_multiples(tile_sums, values, steps[p:q])
             for r in range(p, q):
                 if slots[r] >= 0:
                     store[slots[r], first:last] = values[r - p]
-        forget_places(points.numbers, points.columns, points.starts, first, last, place)
+        forget_places(points.numbers, points.columns, points.spans, first, last, place)
         part -= tile_sums
     return True
 
 
 @compiled
-def shift_tile(numbers, starts, places, first, last, origin, tile, norms):
+def shift_tile(numbers, spans, places, first, last, origin, tile, norms):
     """Take the rows of a tile, measured from an origin, and the squares of their norms. Dense rows
     stand at `places`. Sparse rows are measured from zero, and stay where they are."""
     for i in range(first, last):
@@ -243,34 +245,34 @@ def shift_tile(numbers, starts, places, first, last, origin, tile, norms):
                 tile[i - first, k] = shifted
                 total += shifted * shifted
         else:
-            for k in range(starts[i], starts[i + 1]):
+            for k in range(spans[i, 0], spans[i, 1]):
                 total += numbers[k] * numbers[k]
         norms[i] = total
 
 
 @compiled
-def tile_table(numbers, columns, starts, tile, first, last, recipe, place):
+def tile_table(numbers, columns, spans, tile, first, last, recipe, place):
     """The feature table of rows as they are given, of which dense ones were brought to a tile."""
     n_features, width = tile.shape[1], last - first
     if numbers.ndim == 2:
-        return feature_table(tile, columns, starts, 0, width, recipe, place, n_features, tile)
-    return feature_table(numbers, columns, starts, first, last, recipe, place, n_features, tile)
+        return feature_table(tile, columns, spans, 0, width, recipe, place, n_features, tile)
+    return feature_table(numbers, columns, spans, first, last, recipe, place, n_features, tile)
 
 
 @compiled
 def shape_tile(
-    values, gamma, shape, centres, p, q, tile_norms, tile, numbers, columns, starts, first
+    values, gamma, shape, centres, p, q, tile_norms, tile, numbers, columns, spans, first
 ):
     """`shape_values` for rows as they are given, of which dense ones were brought to a tile."""
     if numbers.ndim == 2:
         shape_values(
             values, gamma, shape, centres.norms[p:q], tile_norms,
-            centres.numbers, centres.columns, centres.starts, p, tile, columns, starts, 0,
+            centres.numbers, centres.columns, centres.spans, p, tile, columns, spans, 0,
         )  # fmt: skip
     else:
         shape_values(
             values, gamma, shape, centres.norms[p:q], tile_norms,
-            centres.numbers, centres.columns, centres.starts, p, numbers, columns, starts, first,
+            centres.numbers, centres.columns, centres.spans, p, numbers, columns, spans, first,
         )  # fmt: skip
 
 
@@ -286,7 +288,7 @@ def add_products(sums, lines, coef):
 
 @compiled
 def expand_strip(
-    counter, at_once, recipe, shape, centres, numbers, columns, starts, places, origin, coef,
+    counter, at_once, recipe, shape, centres, numbers, columns, spans, places, origin, coef,
     panels, pieces, norms, result,
 ):  # fmt: skip
     """result[:, k] = the sums of kernel values times `coef` over the centres of part k, in the
@@ -308,28 +310,28 @@ def expand_strip(
             return False
         last = min(first + recipe.width, n)
         width = last - first
-        shift_tile(numbers, starts, places, first, last, origin, tile, norms)
+        shift_tile(numbers, spans, places, first, last, origin, tile, norms)
         if shape is None:  # noqa: SIM114
             tile_norms[:width] = norms[first:last]
         elif shape.kind == FAR_GAUSSIAN:
             tile_norms[:width] = norms[first:last]
-        table = tile_table(numbers, columns, starts, tile, first, last, recipe, place)
+        table = tile_table(numbers, columns, spans, tile, first, last, recipe, place)
         sums = np.zeros((result.shape[1], n_columns, width))
         for panel in range(len(panels) - 1):
             p, q = panels[panel, 0], panels[panel, 1]
             values = scratch[: (q - p) * width].reshape(q - p, width)
             fill_dots(
-                centres.numbers, centres.columns, centres.starts, p, q, tile[:width], table, place,
+                centres.numbers, centres.columns, centres.spans, p, q, tile[:width], table, place,
                 shape, values,
             )  # fmt: skip
             shape_tile(
                 values, recipe.gamma, shape, centres, p, q, tile_norms[:width], tile, numbers,
-                columns, starts, first,
+                columns, spans, first,
             )  # fmt: skip
             for piece in range(panels[panel, 2], panels[panel + 1, 2]):
                 part, begin, end = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2]
                 add_products(sums[part], values[begin - p : end - p], coef[begin:end])
-        forget_places(numbers, columns, starts, first, last, place)
+        forget_places(numbers, columns, spans, first, last, place)
         for j in range(first, last):
             for part in range(result.shape[1]):
                 for c in range(n_columns):
@@ -360,16 +362,16 @@ def matrix_strip(counter, at_once, recipe, shape, A, B, n_features, is_same, res
             continue
         values = scratch[: (q - p) * (last - first)].reshape(q - p, last - first)
         table = feature_table(
-            B.numbers, B.columns, B.starts, first, last, recipe, place, n_features,
+            B.numbers, B.columns, B.spans, first, last, recipe, place, n_features,
             scratch,
         )  # fmt: skip
         fill_dots(
-            A.numbers, A.columns, A.starts, p, q, B.numbers[first:last], table, place, shape, values
+            A.numbers, A.columns, A.spans, p, q, B.numbers[first:last], table, place, shape, values
         )  # fmt: skip
-        forget_places(B.numbers, B.columns, B.starts, first, last, place)
+        forget_places(B.numbers, B.columns, B.spans, first, last, place)
         shape_values(
             values, recipe.gamma, shape, A.norms[p:q], B.norms[first:last],
-            A.numbers, A.columns, A.starts, p, B.numbers, B.columns, B.starts, first,
+            A.numbers, A.columns, A.spans, p, B.numbers, B.columns, B.spans, first,
         )  # fmt: skip
         result[p:q, first:last] = values
         if is_same:

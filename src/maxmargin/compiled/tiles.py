@@ -77,13 +77,13 @@ def gaussian_from_dots_64(tile, squared_norms_a, squared_norms_b, gamma, far):
 
 @compiled
 def far_gaussian_from_dots(
-    tile, squared_norms_a, squared_norms_b, gamma, far, a, a_columns, a_starts, first_a,
-    b, b_columns, b_starts, first_b,
+    tile, squared_norms_a, squared_norms_b, gamma, far, a, a_columns, a_spans, first_a,
+    b, b_columns, b_spans, first_b,
 ):  # fmt: skip
     """The same for the rows that were left: points so far out that the rounding errors of
     |x|^2 + |z|^2 - 2 x.z would show. Where most of it cancels, differences take its place.
 
-    The rows are laid out as `arrays.storage` does it; those of the tile begin at `first_a` and
+    The rows are laid out as `arrays.laid_out` does it; those of the tile begin at `first_a` and
     `first_b`.
     """
     for i in range(tile.shape[0]):
@@ -95,21 +95,21 @@ def far_gaussian_from_dots(
             distance = terms - 2.0 * tile[i, j]
             if distance < CANCELLED * terms:
                 distance = squared_distance(
-                    a, a_columns, a_starts, first_a + i, b, b_columns, b_starts, first_b + j
+                    a, a_columns, a_spans, first_a + i, b, b_columns, b_spans, first_b + j
                 )
             t = gamma * distance
             tile[i, j] = np.exp(-t) if t < VANISHED else 0.0  # most vanish, which saves an exp
 
 
 @compiled
-def squared_distance(a, a_columns, a_starts, i, b, b_columns, b_starts, j):
-    """|a_i - b_j|^2 for rows in the layout of `arrays.storage`. Where a is dense, so is b."""
+def squared_distance(a, a_columns, a_spans, i, b, b_columns, b_spans, j):
+    """|a_i - b_j|^2 for rows in the layout of `arrays.laid_out`. Where a is dense, so is b."""
     if a.ndim == 2:
         return _of_dense(a[i], b[j])
-    own = slice(a_starts[i], a_starts[i + 1])
+    own = slice(a_spans[i, 0], a_spans[i, 1])
     if b.ndim == 2:
         return _of_sparse_and_dense(a[own], a_columns[own], b[j])
-    other = slice(b_starts[j], b_starts[j + 1])
+    other = slice(b_spans[j, 0], b_spans[j, 1])
     return _of_sparse(a[own], a_columns[own], b[other], b_columns[other])
 
 

@@ -110,7 +110,7 @@ class TilePairs(Pairs):
             gaussian_from_dots_32(tile, *norms, gamma)
         else:
             if gaussian_from_dots_64(tile, *norms, gamma, FAR):
-                A, B = (arrays.storage(X) for X in stored_alike(A, B))
+                A, B = (arrays.laid_out(X) for X in stored_alike(A, B))
                 far_gaussian_from_dots(tile, *norms, gamma, FAR, *A, 0, *B, 0)
         if self.A is self.B:
             np.fill_diagonal(tile, 1)

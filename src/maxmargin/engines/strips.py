@@ -63,9 +63,8 @@ class Strips:
         self.gamma = float(kernel.rate if self.is_gaussian else getattr(kernel, "gamma", 1.0))
         self.shape = SHAPES[type(kernel)](kernel, points)
         self.n_features = points.shape[1]
-        numbers = self._numbers(points)
-        self.is_sparse, self.itemsize = arrays.is_sparse(numbers), points.dtype.itemsize
-        self.per_row = arrays.n_stored(numbers) / max(1, len(points))
+        self.itemsize, self.per_row = points.dtype.itemsize, points.stored_per_row
+        self.is_sparse = points.is_held_sparse and not (self.is_by_distance and points.is_centred)
 
     @property
     def is_by_distance(self):
@@ -80,7 +79,9 @@ class Strips:
             norms = points.centred_squared_norms
         else:
             norms = np.zeros(len(points), dtype=points.dtype)
-        return strips.Rows(*arrays.storage(self._numbers(points)), norms)
+        if self.is_sparse:
+            return strips.Rows(*points.stored_rows(), norms)
+        return strips.Rows(*arrays.laid_out(self._numbers(points)), norms)
 
     @property
     def has_table(self):
@@ -184,7 +185,7 @@ class Strips:
         """Some rows as they are given, laid out for compiled code in float64, and the positions of
         dense ones, which need not be copied."""
         if self._is_as_given(X.source.X) and not arrays.is_sparse(X.source.X):
-            return *arrays.storage(X.source.X), X.places[slab]
+            return *arrays.laid_out(X.source.X), X.places[slab]
         rows = X.given(slab)
         rows = arrays.canonical(rows) if self.is_sparse else arrays.dense(rows)
-        return *arrays.storage(rows.astype(np.float64, copy=False)), np.arange(rows.shape[0])
+        return *arrays.laid_out(rows.astype(np.float64, copy=False)), np.arange(rows.shape[0])

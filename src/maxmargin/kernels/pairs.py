@@ -275,6 +275,23 @@ class Points:
         return self.source.is_thin
 
     @property
+    def is_centred(self):
+        """Whether distances are measured from another origin than that of the coordinates."""
+        return self.origin is not None
+
+    def stored_rows(self):
+        """`numbers` that are sparse, as `arrays.laid_out` lays them out. A view of rows whose form
+        is made for the whole copies none of their numbers."""
+        root = self
+        while root._parent is not None:
+            root = root._parent
+        if not (root._keeps or "numbers" in root._forms):
+            return arrays.laid_out(self.numbers)
+        numbers = root.numbers
+        spans = root._form("spans", lambda: arrays.spans(numbers))
+        return numbers.data, numbers.indices, spans[self._places]
+
+    @property
     def is_held_sparse(self):
         """Whether `numbers` are sparse, which dense rows may be, too."""
         return self.is_thin or arrays.is_sparse(self.source.X)
