@@ -18,7 +18,7 @@ from what_is_said import said_of_all
 from maxmargin import SVC
 from maxmargin.compiled import numba_setup
 from maxmargin.engines import interrupts
-from maxmargin.engines.threads import workers
+from maxmargin.engines.threads import starts_threads, workers
 
 FOLDER = Path(__file__).parent
 NOTICE = "maxmargin cannot import Numba"
@@ -127,7 +127,10 @@ def no_threads(monkeypatch):
     def refuse(thread):
         raise RuntimeError("can't start new thread")
 
+    starts_threads.cache_clear()  # the answer is kept, because it costs a thread
     monkeypatch.setattr(threading.Thread, "start", refuse)
+    yield
+    starts_threads.cache_clear()
 
 
 @pytest.mark.usefixtures("no_threads")

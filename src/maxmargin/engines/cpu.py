@@ -232,7 +232,7 @@ class CPUKernelMatrix:
         points = points if np.array_equal(rows, np.arange(self.n)) else points[rows]
         if len(rows) > TINY:
             self._engine.keep_blas_to_one_thread()
-        if len(rows) ** 2 <= SMALL and not points.is_held_sparse:
+        if len(rows) ** 2 <= SMALL:
             return self._checked(self.kernel.formula(TilePairs(points, points)))
         return self._checked(self._in_panels(points, points))
 

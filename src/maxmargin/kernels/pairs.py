@@ -16,7 +16,6 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from maxmargin import arrays
 from maxmargin.arrays import CANCELLED
-from maxmargin.compiled.thin import count_stored, find_stored, take_stored
 from maxmargin.errors import OVERFLOW, KernelError
 
 # Sparse products pay if no more than this share of a dense matrix is not zero, from this width on.
@@ -342,6 +341,8 @@ class _Stored:
     """Where a dense matrix holds anything but zeros: the structure of its CSR form."""
 
     def __init__(self, X):
+        from maxmargin.compiled.thin import count_stored
+
         self.X, starts = X, np.empty(len(X) + 1, dtype=np.int64)
         count_stored(X, starts)
         fits = starts[-1] < np.iinfo(np.int32).max
@@ -349,6 +350,8 @@ class _Stored:
 
     @cached_property
     def columns(self):
+        from maxmargin.compiled.thin import find_stored
+
         columns = np.empty(self.starts[-1] + 1, dtype=self.starts.dtype)
         find_stored(self.X, columns)
         return columns
@@ -369,6 +372,8 @@ class _Stored:
 
     def rows(self, places, dtype):
         """Some rows in CSR form."""
+        from maxmargin.compiled.thin import take_stored
+
         starts = np.zeros(len(places) + 1, dtype=self.starts.dtype)
         np.cumsum(np.diff(self.starts)[places], out=starts[1:])
         columns, values = np.empty(starts[-1], self.columns.dtype), np.empty(starts[-1], dtype)
