@@ -167,9 +167,12 @@ def best_of_classes(B, A, C, own, best):
         beta += D[count]
         count += 1
     beta /= count
-    others = 0.0
     for m in range(len(B)):
         best[m] = min(0.0, (beta - B[m]) / A)
+    # The sum has a loop of its own. In one that writes, too, whether it is reordered would depend
+    # on how far apart the arrays happen to lie in memory.
+    others = 0.0
+    for m in range(len(B)):
         others -= best[m] if m != own else 0.0
     # The own class takes what rounding leaves of the sum, which is much where A is small.
     if others > C:
