@@ -57,6 +57,7 @@ def settle(v, u, scale, share, lead):
     for k in range(len(v) - 1):
         u[k] = share * (u[k] + lead * v[k])
         v[k] *= scale
+    for k in range(len(v) - 1):
         squared_length += v[k] * v[k]
     return squared_length
 

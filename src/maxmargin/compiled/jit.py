@@ -30,6 +30,9 @@ ANNOUNCE_AFTER_SECONDS = 2.0  # A compilation that takes no longer is not worth 
 def compiled(function):
     """Compile without the GIL, and keep the machine code on disk for the next process.
 
+    A loop that adds up a sum should not write to an array, too: then whether the sum is reordered
+    depends on how far apart the arrays happen to lie in memory, and with it the last digit.
+
     The "numpy" error model leaves out the test for division by zero, which would keep a loop from
     using vector registers.
     """

@@ -69,9 +69,12 @@ def smoothed_losses(
     for i in range(len(decisions)):
         residual = linear[i] - decisions[i]
         above, below = residual - epsilon[i], -residual - epsilon[i]
+        total += upper[i] * max(above, 0.0) - lower[i] * max(below, 0.0)
+    for i in range(len(decisions)):
+        residual = linear[i] - decisions[i]
+        above, below = residual - epsilon[i], -residual - epsilon[i]
         rise = np.sqrt(above * above + 4.0 * width * width)
         fall = np.sqrt(below * below + 4.0 * width * width)
-        total += upper[i] * max(above, 0.0) - lower[i] * max(below, 0.0)
         up, down = 0.5 * upper[i], -0.5 * lower[i]
         part_above = above / rise if rise < plain_from else np.sign(above)
         part_below = below / fall if fall < plain_from else np.sign(below)
@@ -169,8 +172,6 @@ def best_of_classes(B, A, C, own, best):
     beta /= count
     for m in range(len(B)):
         best[m] = min(0.0, (beta - B[m]) / A)
-    # The sum has a loop of its own. In one that writes, too, whether it is reordered would depend
-    # on how far apart the arrays happen to lie in memory.
     others = 0.0
     for m in range(len(B)):
         others -= best[m] if m != own else 0.0

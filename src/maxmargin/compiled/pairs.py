@@ -225,6 +225,7 @@ def leave_out(small, classes, i, j, solution, folds, fold):
         small.upper[k] = classes.price[position] if is_in and is_first else 0.0
         small.lower[k] = -classes.price[position] if is_in and not is_first else 0.0
         small.coef[k] = solution[k] if is_in else 0.0
+    for k in range(len(small.coef)):
         total += small.coef[k]
     for k in range(len(small.coef)):
         if total * small.coef[k] > 0.0:

@@ -241,8 +241,9 @@ def shift_tile(numbers, spans, places, first, last, origin, tile, norms):
         total = 0.0
         if numbers.ndim == 2:
             for k in range(len(origin)):
+                tile[i - first, k] = numbers[places[i], k] - origin[k]
+            for k in range(len(origin)):
                 shifted = numbers[places[i], k] - origin[k]
-                tile[i - first, k] = shifted
                 total += shifted * shifted
         else:
             for k in range(spans[i, 0], spans[i, 1]):
