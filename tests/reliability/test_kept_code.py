@@ -1,13 +1,16 @@
 """Compiled code on a disk that is full, damaged, read-only or gone: one warning, and fits go on."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numba
 import pytest
 
+import maxmargin
 from maxmargin.compiled import jit, kept_code
 
 FIT = """
@@ -47,6 +50,44 @@ def test_of_several_processes_that_compile_one_says_so(tmp_path):
     begun = note.stat().st_mtime - 2 * kept_code.NOTE_LASTS
     os.utime(note, (begun, begun))
     assert said_without_code() == 1, "another day, another fit"
+
+
+COMPILED = """
+    import numba.core.event as event
+    import numpy as np
+    import maxmargin.compiled.numba_setup
+    from maxmargin import Perceptron
+
+    class Listener(event.Listener):
+        def on_start(self, one):
+            print(one.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, one):
+            pass
+
+    event.register("numba:compile", Listener())
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    Perceptron(max_updates=50).fit(X, X[:, 0] > 0)
+"""
+
+
+def test_code_is_compiled_again_when_the_source_of_what_it_calls_has_changed(tmp_path):
+    package = tmp_path / "maxmargin"
+    shutil.copytree(Path(maxmargin.__file__).parent, package, ignore=lambda *_: ["__pycache__"])
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def compiled():
+        ran = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(COMPILED)], env=environment, cwd=tmp_path,
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return ran.stdout.split()
+
+    assert "perceptron_pass" in compiled()
+    assert compiled() == []
+    with open(package / "compiled" / "vectors.py", "a") as source:
+        source.write("# dot and add are compiled into the pass\n")
+    assert "perceptron_pass" in compiled()
 
 
 def files(folder):

@@ -8,9 +8,10 @@ import hashlib
 import logging
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 logger = logging.getLogger("maxmargin")
 
@@ -55,10 +56,27 @@ def checksum(content):
     return hashlib.sha256(repr(library).encode()).hexdigest()
 
 
+@cache
+def source_digest():
+    """A digest of all source that compiled code is made of."""
+    folder = Path(__file__).parent
+    sources = [*sorted(folder.glob("*.py")), folder.parent / "arrays.py"]
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
 class KeptCode(FunctionCache):
-    """The files of one function; those that cannot be read are written anew."""
+    """The files of one function; those that cannot be read are written anew.
+
+    Numba takes them for old when the file of the function has changed. But the code of a function
+    holds that of others, which stand in other files.
+    """
 
     _impl_class = SealedCode
+
+    def __init__(self, function):
+        super().__init__(function)
+        base = self._impl.filename_base
+        self._cache_file = IndexDataCacheFile(self._cache_path, base, source_digest())
 
     def load_overload(self, signature, target_context):
         try:
