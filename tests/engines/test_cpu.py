@@ -432,3 +432,12 @@ def test_a_pool_that_the_garbage_collector_closes_waits_for_nothing():
     thread.start()
     thread.join(60)
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("dtype", [">f8", "g", "f2", "i1", "f4"])
+def test_thin_rows_may_be_numbers_of_any_kind(dtype):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((200, 40)) < 0.1, rng.integers(1, 5, (200, 40)), 0)
+    with CPUEngine() as engine:
+        values = engine.matrix(RBF(0.1), engine.points(X.astype(dtype))).values(np.arange(200))
+    assert_close(values, RBF(0.1)(X.astype(float)))

@@ -35,6 +35,7 @@ class _Source:
             return self._centre_of.is_thin
         X = self.X
         may_be = self._may_be_thin and isinstance(X, np.ndarray) and X.ndim == 2
+        may_be = may_be and X.dtype in (np.float64, np.float32)  # compiled code knows these
         return may_be and X.shape[1] >= THIN_WIDTH and len(X) > 0 and self.stored.is_thin
 
     @cached_property
