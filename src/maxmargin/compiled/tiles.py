@@ -19,8 +19,8 @@ def _power_of_two(degree):
 # whose error is below that of rounding (2e-9 and 2e-16).
 POWERS_32 = tuple(np.float32(power) for power in _power_of_two(6))
 POWERS_64 = tuple(float(power) for power in _power_of_two(10))
-# Smaller powers of two are taken for zero: a processor takes a hundred times as long for products
-# that are below the range of normal numbers.
+# Smaller powers of two are taken for zero: some processors are slow with products that are below
+# the range of normal numbers.
 SMALLEST_EXPONENT_32 = np.float32(-100.0)
 SMALLEST_EXPONENT_64 = -970.0
 
